@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this host can do, found out by doing it once in a forked child (DESIGN 7). Answers are
+// cached in probes.json with boot id and binary identity: a yes is kept, a no is asked again after
+// a minute of CLOCK_BOOTTIME; one prober at a time.
+#pragma once
+
+#include "hooks/state.hpp"
+#include "schema/decide.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+struct ProbeAnswer {
+    std::string name; // "can_isolate"
+    bool yes = false;
+    std::string step;   // the step that failed: "unshare(CLONE_NEWNET)"
+    int number = 0;     // errno of that step
+    std::string remedy; // what an operator can do, empty when yes
+    bool from_cache = false;
+};
+
+enum class Freshness : std::uint8_t { cached, again };
+// can_isolate, can_relay (the relay, asked to listen on a port already held, answers 125).
+Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
+                                            Freshness freshness);
+HostCaps caps_of(const std::vector<ProbeAnswer>& answers);
+
+} // namespace anchorhold

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who a process is, and whether it still is. A pid alone is reused; pid and start time are not.
+#pragma once
+
+#include "schema/record.hpp"
+
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+namespace anchorhold {
+
+// Nothing when there is no such process (or it is a zombie, which can hold nothing).
+Result<std::optional<ProcessIdentity>> identify(pid_t pid);
+bool is_alive(const ProcessIdentity& process); // false for pid 0
+Result<std::string> boot_id();
+// Identity of /proc/PID/ns/NAME; pid 0 is ourselves.
+Result<FileIdentity> namespace_of(pid_t pid, const char* name);
+// 16 random hex digits (getrandom(2)).
+Result<std::string> random_generation();
+
+} // namespace anchorhold

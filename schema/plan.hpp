@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is going to be done for a run, as data: the edits of its config.json and the work of the
+// hooks. Pure; shim/config_edit.cpp turns it into splices, hooks/up.cpp into kernel state.
+#pragma once
+
+#include "schema/decide.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+// device:inode; how a file, directory or namespace is recognised whatever its path says.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::string text() const; // "DEVICE:INODE", decimal
+    static Result<FileIdentity> parse(std::string_view text, Code code);
+    friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+struct MountEdit { // one entry appended to `mounts`
+    std::string destination;
+    std::string source;
+    std::vector<std::string> options;
+    friend bool operator==(const MountEdit&, const MountEdit&) = default;
+};
+
+struct EndpointPlace { // an endpoint after its socket was found on the host
+    Endpoint endpoint;
+    std::string directory; // resolved host directory, bound read-only into the container
+    std::string socket;    // the socket's file name in it
+    FileIdentity identity; // of the directory
+    friend bool operator==(const EndpointPlace&, const EndpointPlace&) = default;
+};
+
+struct RunPaths {      // where this run's parts are, on the host unless said otherwise
+    std::string hook;  // absolute path of anchorhold-hook
+    std::string relay; // absolute path of anchorhold-relay
+    std::vector<std::string> relay_mount_options; // for its bind: flags its filesystem has
+    std::string state_dir;                        // "/run/anchorhold"
+    std::string inside;                           // state_dir/runs/KEY/inside
+    std::string place; // directory inside the container, e.g. "/dev/anchorhold"
+    std::string key;
+    std::string generation;
+    FileIdentity host_netns;
+};
+
+enum class NetworkNamespace : std::uint8_t { own, keep };
+
+struct SeccompPlan { // DESIGN 8a
+    bool wanted = false;
+    bool deny_vsock = true;
+    friend bool operator==(const SeccompPlan&, const SeccompPlan&) = default;
+};
+
+struct Plan {
+    NetworkNamespace network = NetworkNamespace::own;
+    bool drop_setkey_hook = false; // Docker's libnetwork-setkey prestart hook
+    bool strip_net_caps = false;   // CAP_NET_ADMIN, CAP_NET_RAW out of all five sets
+    bool strip_proxies = false;
+    std::vector<std::pair<std::string, std::string>> env; // set, replacing equal names
+    std::vector<std::string> command_prefix;              // relay's argv up to and with "--"
+    std::vector<MountEdit> mounts;
+    bool cover_resolv_conf = false; // where the engine mounts /etc/resolv.conf, ours goes on top
+    std::string resolv_conf;        // host path of ours
+    std::int64_t extra_pids = 0;
+    bool free_low_ports = false; // sysctl net.ipv4.ip_unprivileged_port_start=53 when none is set
+    SeccompPlan seccomp;
+    bool hooks = false; // createRuntime and poststop of ours
+    std::string hook_path, state_dir, key, generation;
+    std::string mark; // "KEY.GENERATION"
+    friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+Plan make_plan(const Request& request, const Decision& decision,
+               const std::vector<EndpointPlace>& places, const RunPaths& paths);
+
+} // namespace anchorhold

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The administrator's word: /etc/anchorhold/policy.json (DESIGN 4, schema/policy.schema.json).
+// A Policy nobody filled in is the built-in closed one.
+#pragma once
+
+#include "schema/endpoint.hpp"
+#include "schema/posture.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace anchorhold {
+
+enum class Voids : std::uint8_t { refuse, record };
+enum class Vsock : std::uint8_t { deny, allow };
+enum class Dns : std::uint8_t { nxdomain, none };
+
+// The policy's own switches; a profile chosen by the operator may override each.
+struct Switches {
+    Voids voids = Voids::refuse;
+    Vsock vsock = Vsock::deny;
+    Dns dns = Dns::nxdomain;
+    friend bool operator==(const Switches&, const Switches&) = default;
+};
+
+struct Profile {
+    std::string name;
+    Egress egress = Egress::off;
+    std::vector<Endpoint> endpoints; // unix paths may hold {id}
+    std::optional<std::vector<AllowRule>> allow;
+    Require require = Require::best;
+    std::vector<std::pair<std::string, std::string>> env; // in the file's order
+    bool cri = false;
+    Switches switches; // the policy's, with the profile's overrides laid over
+    friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+struct Policy {
+    std::optional<std::string> runtime; // absolute path of the delegate
+    std::string fallback = "off";       // member "default": profile of a run that asked for none
+    bool annotations = true;
+    Egress ceiling = Egress::off;
+    std::vector<std::string> sockets;             // absolute directories
+    std::vector<std::string> tcp_endpoints;       // "HOST:PORT"
+    std::vector<std::string> annotation_profiles; // names
+    std::optional<std::vector<AllowRule>> allow;  // nothing: no bound
+    std::vector<AllowRule> deny;
+    Switches switches;
+    std::map<std::string, Profile> profiles; // "off" always there; "open" when it exists
+
+    Policy(); // the built-in closed default
+    const Profile* find(std::string_view name) const;
+};
+
+// Validates against the schema, then reads. Code invalid_policy.
+Result<Policy> parse_policy(std::string text);
+
+} // namespace anchorhold

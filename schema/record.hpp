@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's posture record: what was asked, what holds, what was seen to hold
+// (schema/record.schema.json). Written before the first change to the host, read by teardown.
+#pragma once
+
+#include "schema/plan.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+enum class RunState : std::uint8_t { planned, enforced, ended, failed };
+std::string_view word_for(RunState state);
+std::optional<RunState> run_state_from(std::string_view word);
+
+struct ProcessIdentity {     // a pid means nothing without its start time (proc(5), stat field 22)
+    std::int64_t pid = 0;    // 0: none yet
+    std::uint64_t start = 0; // clock ticks after boot
+    friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
+};
+
+struct Record {
+    static constexpr int current_schema = 1;
+    int schema = current_schema;
+    std::string key, id, root, generation;
+    RunState state = RunState::planned;
+    Egress requested = Egress::off;
+    std::string profile; // name
+    Posture posture = Posture::severed;
+    Technique technique = Technique::none;
+    std::string sentence;
+    Why why = Why::as_asked;
+    std::string code;   // error code word when failed, else empty
+    std::string reason; // one line: why it failed or was tightened
+    std::vector<Endpoint> endpoints;
+    std::vector<std::string>
+        verified; // what the kernel answered: "netns", "links", "drop-table", ...
+    std::vector<std::string> voids;
+    std::vector<std::string> other_channels;
+    std::vector<std::string> advice;
+    std::vector<std::string> removed_env; // names, never values
+    std::vector<std::string> removed_caps;
+    std::vector<std::string> removed_hooks;
+    std::string replaced_netns; // what stood in config.json before we gave it its own
+    std::uint64_t drops = 0;
+    std::string delegate; // absolute path of the runtime below
+    std::string bundle;
+    std::string config_digest; // SHA-256 of the edited config.json
+    std::string boot_id;
+    FileIdentity host_netns, host_pidns;
+    ProcessIdentity creator, init;
+    std::optional<FileIdentity> netns; // the container's
+    std::int64_t created = 0;          // seconds since the epoch
+    std::int64_t ended = 0;
+    friend bool operator==(const Record&, const Record&) = default;
+};
+
+std::string to_json(const Record& record); // pretty, follows record.schema.json
+// A newer schema number is refused; older ones are read.
+Result<Record> parse_record(std::string text);
+
+} // namespace anchorhold

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What in a bundle could make the posture's sentence false (DESIGN 8). Reads config.json and the
+// host's file system, changes nothing.
+#pragma once
+
+#include "schema/json.hpp"
+#include "schema/plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+struct Finding {
+    std::string where; // "mounts[4]", "process.capabilities.effective"
+    std::string what;  // "binds /run, which holds the engine's sockets"
+    friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+struct InspectionContext {
+    std::string bundle;                 // absolute, resolved
+    std::vector<std::string> own_paths; // our binaries, state, policy, delegate, bundle: no
+                                        // ancestor of these may be bound
+    bool allow_vsock = false;
+    std::vector<EndpointPlace> places;
+};
+
+struct Inspection {
+    std::vector<Finding> refused; // invalid whatever the policy says: two network namespaces, ...
+    std::vector<Finding> voids;   // bundle_voids_posture, or recorded
+    std::vector<std::string> other_channels;
+    std::vector<std::string> advice;
+    std::string replaced_netns; // "the host's", the path that stood there; empty: a fresh one
+};
+Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
+
+// 0 to 2 and every descriptor the container would be handed: refuses sockets other than AF_UNIX,
+// nsfs, directories, O_PATH, tun, pidfds, io_uring. `preserved`: how many from 3 on.
+Status check_descriptors(unsigned preserved);
+
+// No component of an absolute path may be writable by anyone but root (or our euid).
+Status check_owned_path(const std::string& path, std::string_view what, Code code);
+
+} // namespace anchorhold

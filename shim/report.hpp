@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an engine's user gets to read why (DESIGN 9): exactly one line in the engine's --log, in its
+// format, and the same line on stderr; nothing on success.
+#pragma once
+
+#include "shim/command_line.hpp"
+
+#include <optional>
+#include <string>
+
+namespace anchorhold {
+
+struct LogTarget {
+    std::optional<std::string> path;
+    LogFormat format = LogFormat::text;
+};
+LogTarget log_target(const Invocation& invocation);
+
+// "anchorhold: create 4f2a: SENTENCE (CODE)", one line, under 1 KiB, outside text escaped.
+std::string error_line(const Invocation& invocation, const Error& error);
+// The line as the log's format wants it, newline included.
+std::string log_record(LogFormat format, std::string_view line, std::int64_t seconds);
+// Appends; a log that cannot be written never decides admission, so nothing is returned.
+void append_to_log(const LogTarget& target, std::string_view line);
+
+} // namespace anchorhold

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// System calls that go round a network namespace, denied in the container's seccomp profile
+// (DESIGN 8a). A profile that cannot be rewritten is a void, said by `obstacle`.
+#pragma once
+
+#include "schema/json.hpp"
+#include "schema/plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+struct SeccompEdit {
+    std::vector<json::Splice> splices;
+    std::string obstacle; // why the profile cannot be rewritten; empty: it was, or needed nothing
+};
+// Splices of `config`'s linux.seccomp, or the insertion of one. When `linux` itself is missing or
+// empty the caller (config_edit) inserts `whole_profile()` together with its other new members.
+Result<SeccompEdit> edit_seccomp(json::View config, const SeccompPlan& plan);
+// The profile of a config that has none: default allow, the denials as rules.
+std::string whole_profile(const SeccompPlan& plan);
+
+} // namespace anchorhold
