@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Engines of a laboratory: images made on the spot, podman, an own containerd.
+# shellcheck shell=bash
+
+# What a careless base image hands to every process of its containers.
+proxy_env='["PATH=/bin", "HTTP_PROXY=http://proxy.example:3128",
+            "https_proxy=http://proxy.example:3128", "ALL_PROXY=socks5h://proxy.example:1080"]'
+
+# make_rootfs DIR: busybox under all its names, and a glibc program that asks for names.
+make_rootfs() {
+    local applet library
+    mkdir -p "$1"/{bin,dev,etc,proc,sys,tmp,home}
+    chmod 1777 "$1/tmp"
+    cp "$(command -v busybox)" "$1/bin/busybox"
+    for applet in $(busybox --list); do
+        [ "$applet" = busybox ] || ln -sf busybox "$1/bin/$applet"
+    done
+    cp "$(command -v getent)" "$1/bin/getent"
+    for library in $(ldd "$(command -v getent)" | grep -o '/[^ ]*'); do
+        mkdir -p "$1$(dirname "$library")"
+        cp -L "$library" "$1$library"
+    done
+    [ ! -f "$lab/bin/attempt" ] || cp "$lab/bin/attempt" "$1/bin/attempt"
+    echo 'root:x:0:0:root:/:/bin/sh' >"$1/etc/passwd"
+    echo 'nameserver 1.1.1.1' >"$1/etc/resolv.conf"
+}
+
+# add_blob LAYOUT FILE: files FILE under its digest and prints the descriptor's members.
+add_blob() {
+    local digest
+    digest=$(sha256sum "$2" | cut -d' ' -f1)
+    mkdir -p "$1/blobs/sha256"
+    cp "$2" "$1/blobs/sha256/$digest"
+    jq -n --arg digest "sha256:$digest" --argjson size "$(stat -c %s "$2")" \
+        '{digest: $digest, size: $size}'
+}
+
+# make_image NAME ROOTFS [CONFIG-MEMBERS] [MANIFEST-ANNOTATIONS]: $lab/NAME.tar, an OCI archive of
+# localhost/NAME:1 that both engines import.
+make_image() {
+    local work=$lab/image.$1 layer image manifest type=application/vnd.oci.image
+    mkdir -p "$work/layout"
+    tar -C "$2" --owner=0 --group=0 --numeric-owner -cf "$work/layer" .
+    layer=$(add_blob "$work/layout" "$work/layer")
+    jq -n --argjson layer "$layer" --argjson env "$proxy_env" --argjson more "${3:-{\}}" \
+        '{architecture: "amd64", os: "linux", config: ({Env: $env, Cmd: ["sh"]} + $more),
+          rootfs: {type: "layers", diff_ids: [$layer.digest]}}' >"$work/config"
+    image=$(add_blob "$work/layout" "$work/config")
+    jq -n --arg type $type --argjson layer "$layer" --argjson image "$image" \
+        --argjson notes "${4:-{\}}" \
+        '{schemaVersion: 2, mediaType: ($type + ".manifest.v1+json"),
+          config: ({mediaType: ($type + ".config.v1+json")} + $image),
+          layers: [{mediaType: ($type + ".layer.v1.tar")} + $layer], annotations: $notes}' \
+        >"$work/manifest"
+    manifest=$(add_blob "$work/layout" "$work/manifest")
+    jq -n --arg type $type --arg name "localhost/$1:1" --argjson manifest "$manifest" \
+        '{schemaVersion: 2, manifests: [{mediaType: ($type + ".manifest.v1+json"),
+          annotations: {"org.opencontainers.image.ref.name": $name,
+                        "io.containerd.image.name": $name}} + $manifest]}' \
+        >"$work/layout/index.json"
+    echo '{"imageLayoutVersion":"1.0.0"}' >"$work/layout/oci-layout"
+    tar -C "$work/layout" -cf "$lab/$1.tar" .
+}
+
+# ---- podman -------------------------------------------------------------------------------------
+
+# set_up_podman RUNTIME: the copy-and-paste configuration of contrib/, plus what a host without
+# CAP_SYS_RESOURCE or systemd needs.
+set_up_podman() {
+    cat >"$lab/containers.conf" <<CONF
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "anchorhold"
+runtime_supports_json = ["anchorhold", "plain"]
+[engine.runtimes]
+anchorhold = ["$1"]
+plain = ["$delegate_path"]
+CONF
+    export CONTAINERS_CONF=$lab/containers.conf HOME=/root
+}
+
+# A podman can hang for ever on a lock that a killed one held.
+in_podman() {
+    timeout 60 podman "$@"
+}
+
+podman_run() {
+    in_podman run --cgroup-parent "/$cgroup" "$@"
+}
+
+# ---- containerd ---------------------------------------------------------------------------------
+
+# start_containerd: ready when it returns; $containerd is its pid.
+start_containerd() {
+    local line log
+    mkdir -p "$lab/containerd"
+    cat >"$lab/containerd/config.toml" <<CONF
+version = 2
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+CONF
+    exec {log}< <(exec containerd --config "$lab/containerd/config.toml" 2>&1)
+    containerd=$!
+    while read -r -u "$log" line; do
+        [[ $line == *"containerd successfully booted"* ]] && break
+    done
+    cat <&"$log" >"$lab/containerd/log" &
+    exec {log}<&-
+}
+
+stop_containerd() {
+    kill "$containerd"
+    tail --pid="$containerd" -f /dev/null
+}
+
+in_ctr() {
+    timeout 60 ctr --namespace "${ctr_namespace:-$cgroup}" "$@"
+}
+
+ctr_run() { # ctr_run RUNTIME OPTION... IMAGE ID COMMAND...
+    local binary=$1
+    shift
+    in_ctr run --runc-binary "$binary" "$@"
+}
