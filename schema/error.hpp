@@ -31,10 +31,12 @@ struct [[nodiscard]] Error {
     int number = 0; // errno, or 0
     std::string what;
 
-    // Says what we were doing when it happened; grows the sentence from the left.
+    // Says what we were doing when it happened; grows the sentence from the left. Empty where the
+    // sentence already names its thing and more words would only push it out of sight.
     Error in(std::string_view doing) &&
     {
-        what.insert(0, std::string(doing) + ": ");
+        if (!doing.empty())
+            what.insert(0, std::string(doing) + ": ");
         return std::move(*this);
     }
 };
@@ -56,10 +58,11 @@ using Status = Result<void>; // it worked, there is nothing to hand back
     return std::unexpected(system_error(doing, number, code));
 }
 
-// Text from outside, safe to print on one line: control characters, quotes' escapes and invalid
-// UTF-8 become \xNN; at most `limit` bytes of it are shown, then "...".
+// Text from outside, safe to print on one line: control characters (bidirectional ones too) and
+// invalid UTF-8 become \xNN; at most `limit` bytes of it are shown, then "...". Printing what was
+// printed changes nothing, so a whole sentence may pass through it again.
 std::string printable(std::string_view text, std::size_t limit = 200);
-// The same between double quotes.
+// The same between double quotes; quotes and backslashes in it are escaped as well.
 std::string quoted(std::string_view text, std::size_t limit = 200);
 
 #define AH_JOIN_(a, b) a##b

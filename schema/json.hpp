@@ -40,15 +40,6 @@ class View;
 // One parsed text. Owns it; Views point into it and must not outlive it or its move.
 class Document {
 public:
-    struct Node {
-        Span span;                // the value, quotes and braces included
-        Span key;                 // its key in the parent object, quotes included; empty otherwise
-        std::uint32_t parent = 0; // index; the root is its own parent
-        std::uint32_t next = 0;   // next sibling, 0: none
-        std::uint32_t child = 0;  // first child, 0: none
-        Kind kind = Kind::null;
-    };
-
     // Code config_ambiguous; the sentence names the path or the line, never quotes the document at
     // length. `code` replaces it for texts that are not config.json.
     static Result<Document> parse(std::string text, Code code = Code::config_ambiguous,
@@ -59,6 +50,21 @@ public:
 
 private:
     friend class View;
+    friend class Gate; // json.cpp: the one that fills it
+    // 32 bytes, for there may be a million. Offsets into the text, indices into nodes_.
+    struct Node {
+        std::uint32_t begin = 0; // the value, quotes and braces included
+        std::uint32_t end = 0;
+        std::uint32_t key_begin = 0; // its key in the parent object, quotes included
+        std::uint32_t key_end = 0;   // 0: not a member
+        std::uint32_t parent = 0;    // the root is its own parent
+        std::uint32_t next = 0;      // next sibling, 0: none
+        std::uint32_t child = 0;     // first child, 0: none
+        Kind kind = Kind::null;
+    };
+    // A string literal of the text without quotes and escapes.
+    static std::string decode(std::string_view literal);
+
     std::string text_;
     std::vector<Node> nodes_;
     Code code_ = Code::config_ambiguous;
@@ -82,8 +88,8 @@ public:
     std::vector<View> items() const; // elements, or member values in order; empty for scalars
     std::size_t size() const;
 
-    // Typed reads. The error is "WHERE: expected a string" with the document's code.
-    Result<std::string> string() const; // decoded
+    // Typed reads. The error, of the document's code, is "WHERE: expected a string".
+    Result<std::string> string() const; // decoded; "WHERE: invalid UTF-8" when it is not
     Result<bool> boolean() const;
     Result<std::int64_t> integer() const; // an integer literal that fits
     Result<std::vector<View>> array() const;
@@ -94,6 +100,10 @@ public:
     Status only(std::initializer_list<std::string_view> keys) const;
 
 private:
+    const Document::Node& node() const { return document_->nodes_[index_]; }
+    std::string_view slice(std::size_t begin, std::size_t end) const;
+    bool has_key(std::string_view name) const;
+
     const Document* document_;
     std::uint32_t index_;
 };
@@ -106,7 +116,7 @@ struct Splice {
 };
 // Splices may come in any order and must not overlap (aborts: a bug); inserts at one place keep
 // their order.
-std::string splice(std::string_view text, std::vector<Splice> splices);
+std::string splice(std::string_view text, const std::vector<Splice>& splices);
 
 std::string quote(std::string_view text); // a JSON string literal; invalid UTF-8 becomes U+FFFD
 
