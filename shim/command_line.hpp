@@ -10,44 +10,71 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold {
 
 enum class Flavour : std::uint8_t { runc, crun };
-Flavour flavour_of(std::string_view delegate_path); // base name begins with "crun": crun
+// Base name begins with "crun" or "krun" (the same program): crun, which parses by getopt and
+// argp. All else is read as runc, which parses as Go does.
+Flavour flavour_of(std::string_view delegate_path);
 
 struct OwnOptions { // --ah-NAME VALUE or --ah-NAME=VALUE, before the delegate's subcommand
     std::optional<std::string> policy, state, profile, runtime;
+    friend bool operator==(const OwnOptions&, const OwnOptions&) = default;
 };
 struct Split {
     OwnOptions own;
     std::vector<std::string> rest; // the delegate's words, argv[0] not included, byte for byte
+    // What was wrong with ours (invalid_request): unknown, empty, or as a shell has left it. Then
+    // nothing is created; everything else still reaches the delegate.
+    std::optional<Error> wrong;
 };
-// Unknown --ah- options and missing or empty values are refused (invalid_request).
-Result<Split> split_own_options(std::span<const char* const> words);
+Split split_own_options(std::span<const char* const> words);
 
 enum class Verb : std::uint8_t { create, run, restore, start, exec, remove, other };
 enum class LogFormat : std::uint8_t { text, json };
+constexpr bool creates(Verb verb)
+{
+    return verb == Verb::create || verb == Verb::run || verb == Verb::restore;
+}
 
-// One option as met: where it stands in `rest`, so that it can be replaced or dropped.
+// One option as met: where it stands in `rest`, so that it can be replaced or dropped. A value in
+// the option's own word is that word's end.
 struct OptionAt {
-    std::string name;      // canonical long name without dashes: "log", "bundle", "env"
-    std::string value;     // empty for flags
-    std::size_t first = 0; // index in rest
-    std::size_t words = 1; // 1: flag, or value in the same word; 2: value in the next word
+    std::string name;       // canonical long name without dashes: "log", "bundle", "env"
+    std::string value;      // empty for flags; a flag that was set to false is not listed
+    std::size_t first = 0;  // index in rest
+    std::size_t words = 1;  // 1: flag, or value in the same word; 2: value in the next word
+    std::size_t letter = 0; // where in its word a crun letter stands (-td is two options), else 0
+    friend bool operator==(const OptionAt&, const OptionAt&) = default;
 };
 
 struct Invocation {
+    Flavour flavour = Flavour::runc;
+    // `other` also for a creating verb that only prints its help.
     Verb verb = Verb::other;
     std::string word;                   // the subcommand as written; empty when there is none
     std::vector<OptionAt> options;      // global and subcommand options in order
     std::size_t verb_index = 0;         // index of the subcommand in rest
     std::vector<std::string> operands;  // after options: ID, and for exec the command
-    std::optional<std::string> unknown; // the first word the table does not know
+    std::optional<std::string> unknown; // the first word the table does not know; nothing behind it
+                                        // was read
     // The last one of that name, as the delegates take it.
     const OptionAt* last(std::string_view name) const;
 };
 Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour);
+
+// Refuses (invalid_request) a create, run or restore with a word that this version does not know,
+// and with --config, which has the delegate read another file than the one that was checked.
+Status check_creation(const Invocation& invocation);
+
+// `rest` with another value for one of its options, spelled as it was.
+std::vector<std::string> with_value(std::vector<std::string> rest, const OptionAt& option,
+                                    std::string_view value);
+// `rest` without some of its options.
+std::vector<std::string> without(const std::vector<std::string>& rest,
+                                 std::span<const OptionAt> options);
 
 } // namespace anchorhold
