@@ -19,19 +19,26 @@ struct CommandUser {
     gid_t host_gid = 0;
     std::vector<gid_t> host_groups;
     bool overrides_modes = true; // holds CAP_DAC_OVERRIDE over the host's files (no user namespace)
+    bool takes_any_uid = true;   // may become another uid of the host's
+    bool own_users = false;      // lives in a user namespace of its own
 };
 Result<CommandUser> command_user(json::View config);
 
 struct SocketServer {
     EndpointPlace place;
-    uid_t uid = 0; // SO_PEERCRED of who listens
-    pid_t pid = 0;
+    std::optional<uid_t> uid; // SO_PEERCRED of who listens; a full backlog hides it
+    pid_t pid = 0;            // 0: hidden, or outside our pid namespace
 };
-// `permitted`: directories the socket must lie strictly below; empty: the administrator's word.
+// `permitted`: directories the socket must lie strictly below, an empty list permits none; nothing
+// at all: the administrator's word.
 // Code endpoint_unavailable, the sentence begins "endpoint NAME: ".
 Result<SocketServer> find_endpoint(const Endpoint& endpoint,
-                                   const std::vector<std::string>& permitted,
+                                   const std::optional<std::vector<std::string>>& permitted,
                                    const CommandUser& user,
                                    const std::vector<Endpoint>& all_of_this_run);
+
+// What to do about a broker whose descriptors the command could take out of it with
+// pidfd_getfd(2), were that call not denied (DESIGN 8); nothing when it could not.
+std::optional<std::string> broker_advice(const SocketServer& server, const CommandUser& user);
 
 } // namespace anchorhold
