@@ -6,6 +6,7 @@
 #include "schema/json.hpp"
 #include "schema/plan.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,13 @@ struct Inspection {
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
-// 0 to 2 and every descriptor the container would be handed: refuses sockets other than AF_UNIX,
-// nsfs, directories, O_PATH, tun, pidfds, io_uring. `preserved`: how many from 3 on.
-Status check_descriptors(unsigned preserved);
+// Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
+// container; everything else is refused (invalid_request): sockets of the host's network, nsfs,
+// directories, O_PATH, tun, pidfds, io_uring. Hands back the line for other_channels; nothing for
+// a closed descriptor or a harmless one.
+Result<std::optional<std::string>> check_descriptor(int fd);
+// 0 to 2, and from 3 on as many as are `preserved`.
+Result<std::vector<std::string>> check_descriptors(unsigned preserved);
 
 // No component of an absolute path may be writable by anyone but root (or our euid).
 Status check_owned_path(const std::string& path, std::string_view what, Code code);
