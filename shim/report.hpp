@@ -5,22 +5,26 @@
 
 #include "shim/command_line.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace anchorhold {
 
 struct LogTarget {
-    std::optional<std::string> path;
+    std::optional<std::string> path; // nothing: stderr, or crun's journald: and syslog:
     LogFormat format = LogFormat::text;
 };
 LogTarget log_target(const Invocation& invocation);
 
 // "anchorhold: create 4f2a: SENTENCE (CODE)", one line, under 1 KiB, outside text escaped.
 std::string error_line(const Invocation& invocation, const Error& error);
-// The line as the log's format wants it, newline included.
+// The line as runc would write it in that format, newline included.
 std::string log_record(LogFormat format, std::string_view line, std::int64_t seconds);
-// Appends; a log that cannot be written never decides admission, so nothing is returned.
+// Appends bytes, or a line as a record; a log that cannot be written never decides admission, so
+// nothing is returned.
+void append_bytes(const LogTarget& target, std::string_view bytes);
 void append_to_log(const LogTarget& target, std::string_view line);
 
 } // namespace anchorhold
