@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/options.hpp"
+
+#include <string.h>
+
+namespace anchorhold::relay {
+namespace {
+
+Failure usage(const char* subject, const char* why)
+{
+    return {.doing = "read argument", .subject = subject, .why = why};
+}
+
+// "DEVICE:INODE", both decimal.
+bool parse_identity(const char* text, FileIdentity& identity)
+{
+    const char* colon = strchr(text, ':');
+    if (colon == nullptr)
+        return false;
+    identity.known = true;
+    return parse_number(text, static_cast<size_t>(colon - text), UINT64_MAX, identity.device) &&
+           parse_number(colon + 1, strlen(colon + 1), UINT64_MAX, identity.inode);
+}
+
+// A path may hold '@' too: only a tail that reads as an identity is one.
+size_t take_identity(const char* path, FileIdentity& identity)
+{
+    const char* at = strrchr(path, '@');
+    FileIdentity found;
+    if (at == nullptr || !parse_identity(at + 1, found))
+        return strlen(path);
+    identity = found;
+    return static_cast<size_t>(at - path);
+}
+
+Failure split_path(const char* path, size_t size, Endpoint& endpoint)
+{
+    const void* last = memrchr(path, '/', size);
+    if (path[0] != '/' || last == nullptr)
+        return usage(endpoint.text, "the socket's path is not absolute");
+    const auto directory = static_cast<size_t>(static_cast<const char*>(last) - path);
+    const size_t name = size - directory - 1;
+    if (name == 0)
+        return usage(endpoint.text, "the socket has no name");
+    if (name >= sizeof endpoint.socket || directory >= sizeof endpoint.directory)
+        return usage(endpoint.text, "a socket's name has at most 107 bytes");
+    memcpy(endpoint.socket, path + directory + 1, name);
+    memcpy(endpoint.directory, path, directory == 0 ? 1 : directory);
+    return {};
+}
+
+Failure parse_endpoint(const char* value, Options& options)
+{
+    if (options.endpoint_count == max_endpoints)
+        return usage(value, "more than 16 endpoints");
+    Endpoint& endpoint = options.endpoints[options.endpoint_count];
+    endpoint.text = value;
+    const char* equals = strchr(value, '=');
+    uint64_t port = 0;
+    if (equals == nullptr ||
+        !parse_number(value, static_cast<size_t>(equals - value), UINT16_MAX, port) || port == 0)
+        return usage(value, "not PORT=PATH/SOCKET with a port from 1 to 65535");
+    endpoint.port = static_cast<uint16_t>(port);
+    for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        if (options.endpoints[at].port == endpoint.port)
+            return usage(value, "the port is given twice");
+    }
+    const size_t size = take_identity(equals + 1, endpoint.identity);
+    if (const Failure wrong = split_path(equals + 1, size, endpoint))
+        return wrong;
+    ++options.endpoint_count;
+    return {};
+}
+
+Failure parse_inside(const char* value, Options& options)
+{
+    options.inside = value;
+    return {};
+}
+
+Failure parse_mark(const char* value, Options& options)
+{
+    options.mark = value;
+    return {};
+}
+
+Failure parse_host_netns(const char* value, Options& options)
+{
+    if (!parse_identity(value, options.host_netns))
+        return usage(value, "not DEVICE:INODE");
+    return {};
+}
+
+Failure parse_host_cookie(const char* value, Options& options)
+{
+    options.host_cookie_known = true;
+    if (!parse_number(value, strlen(value), UINT64_MAX, options.host_cookie))
+        return usage(value, "not a number");
+    return {};
+}
+
+struct Option {
+    const char* name;
+    Failure (*parse)(const char* value, Options& options);
+};
+
+constexpr Option with_value[] = {
+    {"--endpoint", parse_endpoint},
+    {"--host-cookie", parse_host_cookie},
+    {"--host-netns", parse_host_netns},
+    {"--inside", parse_inside},
+    {"--mark", parse_mark},
+};
+
+const Option* find_option(const char* name)
+{
+    for (const Option& option : with_value) {
+        if (strcmp(option.name, name) == 0)
+            return &option;
+    }
+    return nullptr;
+}
+
+Failure check_whole(const Options& options)
+{
+    if (options.endpoint_count == 0)
+        return usage("--endpoint", "it is missing");
+    if ((options.inside == nullptr) != (options.mark == nullptr))
+        return usage("--mark", "it belongs with --inside");
+    if (options.command == nullptr || options.command[0] == nullptr)
+        return usage("--", "no command follows");
+    return {};
+}
+
+} // namespace
+
+Failure parse_options(int argc, char** argv, Options& options)
+{
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        options.version = true;
+        return {};
+    }
+    for (int at = 1; at < argc; ++at) {
+        if (strcmp(argv[at], "--") == 0) {
+            options.command = argv + at + 1;
+            break;
+        }
+        if (strcmp(argv[at], "--dns") == 0) {
+            options.dns = true;
+            continue;
+        }
+        const Option* option = find_option(argv[at]);
+        if (option == nullptr)
+            return usage(argv[at], "no such option");
+        if (argv[at + 1] == nullptr)
+            return usage(argv[at], "a value is missing");
+        if (const Failure wrong = option->parse(argv[++at], options))
+            return wrong;
+    }
+    return check_whole(options);
+}
+
+} // namespace anchorhold::relay

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The relay's command line. It is written by the shim and visible inside the container, so it
+// holds no secret and no spelling variants:
+//
+//   anchorhold-relay [--inside DIR --mark TEXT] [--host-netns DEVICE:INODE] [--host-cookie N]
+//                    [--dns] --endpoint PORT=PATH/SOCKET[@DEVICE:INODE] ... -- COMMAND [ARG...]
+#pragma once
+
+#include "relay/failure.hpp"
+
+#include <limits.h>
+#include <stdint.h>
+
+namespace anchorhold::relay {
+
+struct FileIdentity {
+    bool known = false; // nothing was recorded: anything passes
+    uint64_t device = 0;
+    uint64_t inode = 0;
+};
+
+struct Endpoint {
+    const char* text; // as given, for messages
+    uint16_t port;
+    char directory[PATH_MAX]; // absolute
+    char socket[108];         // the file name in it, as long as a sun_path can be
+    FileIdentity identity;    // of the directory
+};
+
+constexpr unsigned max_endpoints = 16;
+
+// 68 KiB of zeros: belongs into static storage, where pages nobody writes to cost nothing.
+struct Options {
+    bool version;
+    bool dns;
+    const char* inside; // directory with the file `enforced`, which must hold `mark`
+    const char* mark;
+    FileIdentity host_netns;
+    bool host_cookie_known;
+    uint64_t host_cookie; // SO_NETNS_COOKIE of the host's namespace
+    Endpoint endpoints[max_endpoints];
+    unsigned endpoint_count;
+    char** command; // ends with a null pointer
+};
+
+// `options` arrives zeroed.
+Failure parse_options(int argc, char** argv, Options& options);
+
+} // namespace anchorhold::relay
