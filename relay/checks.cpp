@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/checks.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+#ifndef NSFS_MAGIC
+#define NSFS_MAGIC 0x6e736673
+#endif
+
+namespace anchorhold::relay {
+namespace {
+
+bool is_same(const FileIdentity& identity, const struct stat& found)
+{
+    return identity.device == found.st_dev && identity.inode == found.st_ino;
+}
+
+Failure check_cookie(uint64_t host)
+{
+    constexpr const char* doing = "ask the kernel for this network namespace's cookie";
+    const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket)
+        return {.doing = doing, .number = errno};
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) != 0)
+        return {.doing = doing, .number = errno};
+    if (cookie == host)
+        return {.doing = "check the network namespace", .why = "it is the host's"};
+    return {};
+}
+
+Failure check_identity(const FileIdentity& host)
+{
+    const char* path = "/proc/self/ns/net";
+    struct stat found = {};
+    struct statfs filesystem = {};
+    if (stat(path, &found) != 0 || statfs(path, &filesystem) != 0)
+        return {.doing = "look at", .subject = path, .number = errno};
+    // Anything else was mounted there by somebody who would like this check to pass.
+    if (filesystem.f_type != NSFS_MAGIC)
+        return {.doing = "look at", .subject = path, .why = "not a namespace"};
+    if (is_same(host, found))
+        return {.doing = "check the network namespace", .why = "it is the host's"};
+    return {};
+}
+
+} // namespace
+
+Failure check_namespace(const Options& options)
+{
+    if (options.host_cookie_known) {
+        if (const Failure failed = check_cookie(options.host_cookie))
+            return failed;
+    }
+    if (!options.host_netns.known)
+        return {};
+    const Failure failed = check_identity(options.host_netns);
+    if (failed.number == ENOENT && options.host_cookie_known)
+        return {}; // no /proc in this container; the cookie has answered
+    return failed;
+}
+
+Failure check_mark(const Options& options)
+{
+    if (options.inside == nullptr)
+        return {};
+    constexpr const char* doing = "read the file enforced in";
+    const UniqueFd directory(open(options.inside, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+        return {.doing = doing, .subject = options.inside, .number = errno};
+    const UniqueFd file(openat(directory.get(), "enforced", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file)
+        return {.doing = doing, .subject = options.inside, .number = errno};
+    char content[256];
+    const ssize_t size = read(file.get(), content, sizeof content);
+    if (size < 0)
+        return {.doing = doing, .subject = options.inside, .number = errno};
+    const size_t expected = strlen(options.mark);
+    if (static_cast<size_t>(size) != expected + 1 || memcmp(content, options.mark, expected) != 0 ||
+        content[expected] != '\n')
+        return {.doing = doing, .subject = options.inside, .why = "it is of another run"};
+    return {};
+}
+
+Failure open_directory(const Endpoint& endpoint, UniqueFd& directory)
+{
+    constexpr const char* doing = "check endpoint";
+    directory = UniqueFd(open(endpoint.directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat found = {};
+    if (!directory || fstat(directory.get(), &found) != 0)
+        return {.doing = doing, .subject = endpoint.text, .number = errno};
+    if (endpoint.identity.known && !is_same(endpoint.identity, found))
+        return {.doing = doing, .subject = endpoint.text, .why = "another directory is there"};
+    if (fstatat(directory.get(), endpoint.socket, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return {};
+        return {.doing = doing, .subject = endpoint.text, .number = errno};
+    }
+    if (!S_ISSOCK(found.st_mode))
+        return {.doing = doing, .subject = endpoint.text, .why = "not a socket"};
+    return {};
+}
+
+} // namespace anchorhold::relay
