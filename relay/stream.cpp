@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/stream.hpp"
+
+#include "schema/unique_fd.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+namespace anchorhold::relay {
+namespace {
+
+constexpr size_t scratch_size = 64 << 10;
+constexpr int reads_per_turn = 16; // a mebibyte, then others get their turn
+constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
+char scratch[scratch_size];
+
+enum class Step : uint8_t { idle, moved, source_failed, sink_failed };
+
+// recvmsg and not recv: its flags tell when the kernel stopped early.
+ssize_t receive(Side& from)
+{
+    iovec part = {scratch, sizeof scratch};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const ssize_t size = recvmsg(from.fd, &message, 0);
+    const bool is_short = size >= 0 && static_cast<size_t>(size) < sizeof scratch;
+    if (is_short && message.msg_flags == 0 && (from.seen & early_stops) == 0)
+        from.readable = false;
+    return size;
+}
+
+// Bytes taken, 0 on EAGAIN, -1 on an error.
+ssize_t push(Side& to, const char* bytes, size_t size)
+{
+    const ssize_t sent = send(to.fd, bytes, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN)
+        return -1;
+    const ssize_t taken = sent < 0 ? 0 : sent;
+    if (static_cast<size_t>(taken) < size)
+        to.writable = false;
+    return taken;
+}
+
+void free_rest(Flow& flow)
+{
+    free(flow.rest);
+    flow.rest = nullptr;
+}
+
+// A half-close. ENOTCONN: the peer is gone already, and an event will say so.
+void end_writing(Side& to)
+{
+    (void)shutdown(to.fd, SHUT_WR);
+}
+
+Step push_rest(Flow& flow, Side& to)
+{
+    const ssize_t taken = push(to, flow.rest + flow.begin, flow.end - flow.begin);
+    if (taken < 0)
+        return Step::sink_failed;
+    flow.begin += static_cast<uint32_t>(taken);
+    if (flow.begin < flow.end)
+        return Step::moved;
+    free_rest(flow);
+    if (flow.ended)
+        end_writing(to);
+    return Step::moved;
+}
+
+Step deliver(Flow& flow, Side& to, size_t size)
+{
+    const ssize_t taken = push(to, scratch, size);
+    if (taken < 0)
+        return Step::sink_failed;
+    const size_t left = size - static_cast<size_t>(taken);
+    if (left == 0)
+        return Step::moved;
+    flow.rest = static_cast<char*>(malloc(left));
+    if (flow.rest == nullptr)
+        return Step::source_failed; // bytes are lost: both ends must know
+    memcpy(flow.rest, scratch + taken, left);
+    flow.begin = 0;
+    flow.end = static_cast<uint32_t>(left);
+    return Step::moved;
+}
+
+Step step(Flow& flow, Side& from, Side& to)
+{
+    if (!flow.dropping && !to.writable)
+        return Step::idle;
+    if (flow.rest != nullptr)
+        return push_rest(flow, to);
+    if (flow.ended || !from.readable)
+        return Step::idle;
+    const ssize_t size = receive(from);
+    if (size < 0) {
+        from.readable = false;
+        return errno == EAGAIN ? Step::idle : Step::source_failed;
+    }
+    if (size == 0) {
+        flow.ended = true;
+        if (!flow.dropping)
+            end_writing(to);
+        return Step::moved;
+    }
+    return flow.dropping ? Step::moved : deliver(flow, to, static_cast<size_t>(size));
+}
+
+// The broker takes nothing more. Only the kernel knows at this moment whether it is gone or has
+// merely shut its reading side; the event that says so may still be on its way.
+void stop_up(Stream& stream)
+{
+    pollfd broker = {stream.broker.fd, 0, 0};
+    if (poll(&broker, 1, 0) == 1 && (broker.revents & POLLHUP) != 0) {
+        stream.broker_gone = true;
+        stream.lost = true;
+    }
+    free_rest(stream.up);
+    stream.up.dropping = true;
+}
+
+bool is_over(const Flow& flow)
+{
+    return flow.ended && flow.rest == nullptr;
+}
+
+Verdict verdict_of(const Stream& stream)
+{
+    if (!is_over(stream.down) || (!is_over(stream.up) && !stream.broker_gone))
+        return Verdict::wait;
+    return stream.lost || stream.up.rest != nullptr ? Verdict::reset : Verdict::close;
+}
+
+// What a client still sends to a broker that is gone stays in the kernel, which then answers our
+// close with RST.
+Step step_up(Stream& stream)
+{
+    return stream.broker_gone ? Step::idle : step(stream.up, stream.client, stream.broker);
+}
+
+} // namespace
+
+void note(Side& side, uint32_t events)
+{
+    side.seen = static_cast<uint16_t>(side.seen | (events & early_stops));
+    if ((events & (EPOLLIN | early_stops)) != 0)
+        side.readable = true;
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0)
+        side.writable = true;
+}
+
+Verdict advance(Stream& stream)
+{
+    if ((stream.client.seen & EPOLLERR) != 0)
+        return Verdict::reset; // its own; the broker is closed at once
+    if ((stream.broker.seen & EPOLLHUP) != 0)
+        stream.broker_gone = true;
+    if ((stream.broker.seen & EPOLLERR) != 0)
+        stream.lost = true; // it closed with bytes unread
+    for (int turn = 0; turn < reads_per_turn; ++turn) {
+        const Step up = step_up(stream);
+        const Step down = step(stream.down, stream.broker, stream.client);
+        if (up == Step::source_failed || down == Step::source_failed || down == Step::sink_failed)
+            return Verdict::reset;
+        if (up == Step::sink_failed)
+            stop_up(stream);
+        if (up == Step::idle && down == Step::idle)
+            return verdict_of(stream);
+    }
+    return Verdict::again;
+}
+
+void reset_on_close(int fd)
+{
+    const linger none = {1, 0};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); // an open TCP socket takes it
+}
+
+void finish(Stream& stream, Verdict verdict)
+{
+    free_rest(stream.up);
+    free_rest(stream.down);
+    if (verdict == Verdict::reset)
+        reset_on_close(stream.client.fd);
+    const UniqueFd client(stream.client.fd);
+    const UniqueFd broker(stream.broker.fd);
+    stream.phase = Phase::ended;
+}
+
+} // namespace anchorhold::relay

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of one connection, between a client's TCP socket and a broker's Unix socket.
+//
+// Two flows, up (client to broker) and down, know nothing of each other until the end. A flow
+// reads into one scratch buffer shared by all and writes at once; what the other side does not
+// take is kept as the flow's `rest`, and nothing more is read until that is gone. So order is
+// kept by construction and a stalled reader costs at most one buffer. There is no timer: silence
+// is not an error.
+//
+// Readiness is edge-triggered. `readable` and `writable` are set by events and cleared by EAGAIN;
+// a read that came back short also clears `readable`, which saves the read that would say EAGAIN,
+// unless the end or something that makes reads stop early (urgent data, passed descriptors) was
+// seen: then only EAGAIN counts.
+//
+// How it ends, which is where every relay we measured loses something:
+//
+//   client or broker half-closes     shutdown(SHUT_WR) towards the other once the rest is
+//                                    written; the opposite flow goes on for as long as it likes
+//   both have                        close both
+//   client resets                    close the broker's socket at once, which stops its spending
+//   broker closes with unread data   AF_UNIX says ECONNRESET after what was sent has been read:
+//                                    the client gets all of that, and then RST. A truncated
+//                                    answer must never look like a complete one
+//   broker closes altogether         EPOLLHUP tells it from a half-close (TCP cannot). The answer
+//                                    is delivered, then the client's socket is closed, so that no
+//                                    client goes on writing into nothing; RST if bytes of its
+//                                    were lost. Bytes still unread make the kernel send RST
+//   broker shuts its reading side    EPIPE without EPOLLHUP: the client's bytes are dropped, as
+//                                    TCP would; the answer goes on
+#pragma once
+
+#include "relay/watch.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace anchorhold::relay {
+
+struct Stream;
+
+// The structs here are plain data: they lie in pages that are zero until used.
+struct Side : Watch { // 24 bytes; a stream has 128
+    Stream* stream;
+    int fd;
+    uint16_t seen; // EPOLLRDHUP, EPOLLHUP, EPOLLERR, EPOLLPRI: they stay
+    bool readable;
+    bool writable;
+};
+
+constexpr uint32_t stream_events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+
+struct Flow {
+    char* rest; // malloc'ed, or nullptr; the only heap of the relay
+    uint32_t begin;
+    uint32_t end;
+    bool ended; // its source has sent the last byte
+    bool dropping;
+};
+
+enum class Phase : uint8_t { none, dialing, open, ended };
+
+struct Route;
+struct Stream {
+    Side client;
+    Side broker;
+    Flow up;
+    Flow down;
+    Route* route;
+    Stream* next;  // in the one list that it is in
+    int64_t since; // when it was accepted, if it had to wait
+    Phase phase;
+    bool queued;      // in a list, hence not to be reused
+    bool broker_gone; // closed altogether
+    bool lost;        // bytes of the client went nowhere
+};
+
+enum class Verdict : uint8_t {
+    wait,  // for the next edge
+    again, // its share of this turn is used up
+    close, // both sockets; the kernel sends what is left
+    reset, // the client must see an error
+};
+
+// Records what an event said.
+void note(Side& side, uint32_t events);
+
+// Moves what can be moved.
+Verdict advance(Stream& stream);
+
+// Frees the rests and closes both sockets, the client's with RST if asked.
+void finish(Stream& stream, Verdict verdict);
+
+// Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end.
+void reset_on_close(int fd);
+
+} // namespace anchorhold::relay
