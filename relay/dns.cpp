@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/dns.hpp"
+
+#include <string.h>
+
+namespace anchorhold::relay {
+namespace {
+
+constexpr size_t header_size = 12;
+constexpr size_t name_limit = 255;
+constexpr size_t record_size = 10; // type, class, TTL, length
+constexpr unsigned type_opt = 41;
+
+unsigned number_at(const uint8_t* bytes)
+{
+    return static_cast<unsigned>(bytes[0]) << 8 | bytes[1];
+}
+
+// The offset behind the name at `at`, 0 if it is malformed. A pointer ends a name; the question
+// has nothing before it to point to.
+size_t skip_name(const uint8_t* query, size_t size, size_t at)
+{
+    const size_t start = at;
+    while (at < size && at - start < name_limit) {
+        const size_t length = query[at];
+        if (length == 0)
+            return at + 1;
+        if (length >= 0xc0)
+            return start > header_size && at + 2 <= size ? at + 2 : 0;
+        if (length > 63)
+            return 0;
+        at += 1 + length;
+    }
+    return 0;
+}
+
+enum class Records : uint8_t { malformed, plain, with_opt };
+
+Records read_additional(const uint8_t* query, size_t size, size_t at, unsigned count)
+{
+    auto found = Records::plain;
+    for (; count > 0; --count) {
+        const size_t name = at;
+        at = skip_name(query, size, at);
+        if (at == 0 || size - at < record_size)
+            return Records::malformed;
+        if (query[name] == 0 && number_at(query + at) == type_opt)
+            found = Records::with_opt;
+        const size_t data = number_at(query + at + 8);
+        if (size - at - record_size < data)
+            return Records::malformed;
+        at += record_size + data;
+    }
+    return found;
+}
+
+void write_header(const uint8_t* query, uint8_t code, uint8_t* reply)
+{
+    constexpr uint8_t answer = 0x80, opcode = 0x78, recursion_desired = 0x01;
+    constexpr uint8_t recursion_available = 0x80, checking_disabled = 0x10;
+    memset(reply, 0, header_size);
+    memcpy(reply, query, 2);
+    reply[2] = static_cast<uint8_t>(answer | (query[2] & (opcode | recursion_desired)));
+    reply[3] = static_cast<uint8_t>(recursion_available | (query[3] & checking_disabled) | code);
+}
+
+size_t write_opt(uint8_t* at)
+{
+    constexpr uint8_t opt[11] = {0, 0, type_opt, 1232 >> 8, 1232 & 255}; // version 0, no data
+    memcpy(at, opt, sizeof opt);
+    return sizeof opt;
+}
+
+} // namespace
+
+size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply)
+{
+    constexpr uint8_t name_error = 3, not_implemented = 4;
+    if (size < header_size || (query[2] & 0x80) != 0)
+        return 0;
+    if ((query[2] & 0x78) != 0) {
+        write_header(query, not_implemented, reply);
+        return header_size;
+    }
+    const bool one_question =
+        number_at(query + 4) == 1 && number_at(query + 6) == 0 && number_at(query + 8) == 0;
+    const size_t name_end = skip_name(query, size, header_size);
+    if (!one_question || name_end == 0 || size - name_end < 4)
+        return 0;
+    const size_t end = name_end + 4;
+    const Records more = read_additional(query, size, end, number_at(query + 10));
+    if (more == Records::malformed)
+        return 0;
+    write_header(query, name_error, reply);
+    reply[5] = 1;
+    memcpy(reply + header_size, query + header_size, end - header_size);
+    if (more == Records::plain)
+        return end;
+    reply[11] = 1;
+    return end + write_opt(reply + end);
+}
+
+} // namespace anchorhold::relay

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relay/dns_server.hpp"
+
+#include "relay/listener.hpp"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+namespace anchorhold::relay {
+namespace {
+
+constexpr uint16_t port = 53;
+constexpr int datagrams_per_turn = 16;
+
+} // namespace
+
+void DnsServer::open(int epoll)
+{
+    epoll_ = epoll;
+    datagrams_.ready = datagram_ready;
+    datagrams_.server = this;
+    connections_.ready = listener_ready;
+    connections_.server = this;
+    if (open_listener(Loopback::v4, Transport::udp, port, datagrams_.socket) == 0)
+        (void)watch(epoll, datagrams_.socket.get(), EPOLLIN, datagrams_); // unwatched: as unbound
+    if (open_listener(Loopback::v4, Transport::tcp, port, connections_.socket) == 0)
+        (void)watch(epoll, connections_.socket.get(), EPOLLIN | EPOLLET, connections_);
+}
+
+void DnsServer::datagram_ready(Watch& self, uint32_t)
+{
+    const int fd = static_cast<Listener&>(self).socket.get();
+    for (int turn = 0; turn < datagrams_per_turn; ++turn) {
+        uint8_t query[4096];
+        uint8_t reply[dns_reply_limit];
+        sockaddr_in from = {};
+        socklen_t from_size = sizeof from;
+        const ssize_t size = recvfrom(fd, query, sizeof query, MSG_TRUNC,
+                                      reinterpret_cast<sockaddr*>(&from), &from_size);
+        if (size < 0)
+            return;
+        if (static_cast<size_t>(size) > sizeof query)
+            continue;
+        const size_t reply_size = refuse_name(query, static_cast<size_t>(size), reply);
+        if (reply_size != 0) // who has gone away, or is flooded, asks again
+            (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL,
+                         reinterpret_cast<const sockaddr*>(&from), from_size);
+    }
+}
+
+DnsServer::Client& DnsServer::longest_idle()
+{
+    Client* found = &clients_[0];
+    for (Client& client : clients_) {
+        if (!client.socket)
+            return client;
+        if (client.used_at < found->used_at)
+            found = &client;
+    }
+    return *found;
+}
+
+void DnsServer::admit(UniqueFd socket)
+{
+    Client& client = longest_idle();
+    client.ready = client_ready;
+    client.server = this;
+    client.used_at = ++turn_;
+    client.size = 0;
+    client.socket = UniqueFd(socket.release());
+    if (watch(epoll_, client.socket.get(), EPOLLIN, client) != 0)
+        client.socket = UniqueFd();
+}
+
+// Edge-triggered, so that without a descriptor left it does not spin. The event of a client whose
+// place was taken in the same batch finds the new one, whose read then says EAGAIN.
+void DnsServer::listener_ready(Watch& self, uint32_t)
+{
+    auto& listener = static_cast<Listener&>(self);
+    for (;;) {
+        UniqueFd socket(
+            accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket)
+            return;
+        listener.server->admit(UniqueFd(socket.release()));
+    }
+}
+
+// Answers the queries that are complete; false: the client is not worth keeping.
+bool DnsServer::answer(Client& client)
+{
+    while (client.size >= 2) {
+        const size_t size = static_cast<size_t>(client.bytes[0]) << 8 | client.bytes[1];
+        if (2 + size > query_limit)
+            return false;
+        if (client.size < 2 + size)
+            return true;
+        uint8_t reply[2 + dns_reply_limit];
+        const size_t reply_size = refuse_name(client.bytes + 2, size, reply + 2);
+        if (reply_size == 0)
+            return false;
+        reply[0] = static_cast<uint8_t>(reply_size >> 8);
+        reply[1] = static_cast<uint8_t>(reply_size & 255);
+        const size_t whole = 2 + reply_size;
+        if (send(client.socket.get(), reply, whole, MSG_NOSIGNAL) != static_cast<ssize_t>(whole))
+            return false;
+        client.size -= 2 + size;
+        memmove(client.bytes, client.bytes + 2 + size, client.size);
+    }
+    return true;
+}
+
+void DnsServer::client_ready(Watch& self, uint32_t)
+{
+    auto& client = static_cast<Client&>(self);
+    if (!client.socket)
+        return; // closed by an event of the same batch
+    const ssize_t size =
+        recv(client.socket.get(), client.bytes + client.size, query_limit - client.size, 0);
+    if (size < 0 && errno == EAGAIN)
+        return;
+    client.used_at = ++client.server->turn_;
+    if (size > 0)
+        client.size += static_cast<size_t>(size);
+    if (size <= 0 || !answer(client))
+        client.socket = UniqueFd();
+}
+
+} // namespace anchorhold::relay

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// 127.0.0.1:53, over UDP and TCP. Bounded: at most 16 connections, each with room for one query;
+// a new one takes the place of the longest idle, and whoever does not read its answer is closed.
+#pragma once
+
+#include "relay/dns.hpp"
+#include "relay/watch.hpp"
+#include "schema/unique_fd.hpp"
+
+namespace anchorhold::relay {
+
+// Stays where it is: events point into it.
+class DnsServer {
+public:
+    DnsServer() = default;
+    DnsServer(const DnsServer&) = delete;
+    DnsServer& operator=(const DnsServer&) = delete;
+
+    // Binds what it can. Without port 53 a look-up is refused by the kernel, which is instant too,
+    // so there is nothing to report.
+    void open(int epoll);
+
+private:
+    static constexpr size_t query_limit = 2 + 512;
+    struct Listener : Watch {
+        DnsServer* server = nullptr;
+        UniqueFd socket;
+    };
+    struct Client : Watch {
+        UniqueFd socket;
+        uint64_t used_at = 0;
+        size_t size = 0;
+        uint8_t bytes[query_limit] = {};
+        DnsServer* server = nullptr;
+    };
+    static void datagram_ready(Watch& self, uint32_t events);
+    static void listener_ready(Watch& self, uint32_t events);
+    static void client_ready(Watch& self, uint32_t events);
+    static bool answer(Client& client);
+    void admit(UniqueFd socket);
+    Client& longest_idle();
+
+    int epoll_ = -1;
+    uint64_t turn_ = 0;
+    Listener datagrams_;
+    Listener connections_;
+    Client clients_[16];
+};
+
+} // namespace anchorhold::relay
