@@ -1,5 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
-int main()
+// anchorhold-relay, the first process of a confined container: carries 127.0.0.1:PORT to a
+// broker's Unix socket and is init for the command.
+//
+// It says one line and exits 125 if anything of its own fails, before the command has run. Checks
+// go from the cheap and telling to those that need mounts: arguments, fork, network namespace and
+// mark (if given), listening, and only then the endpoints' directories. So `--endpoint
+// PORT=/any/thing
+// -- true`, asked anywhere while PORT is held, answers 125 naming the port: proof that this binary
+// runs here. Nothing is printed after that; the command's descriptors are the command's.
+#include "relay/checks.hpp"
+#include "relay/command.hpp"
+#include "relay/dns_server.hpp"
+#include "relay/init.hpp"
+#include "relay/listener.hpp"
+#include "relay/options.hpp"
+#include "relay/pump.hpp"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+namespace anchorhold::relay {
+namespace {
+
+constexpr int own_failure = 125;
+
+// Static, as events point into it; constinit, as an initialiser that runs would write to pages
+// that are zero for free.
+constinit Options options = {};
+constinit Pump pump;
+constinit Init init;
+constinit DnsServer dns;
+constinit UniqueFd directories[max_endpoints];
+
+int refuse(const Failure& failure)
 {
-    return 0;
+    Line line;
+    line.add("anchorhold-relay: ");
+    describe(failure, line);
+    line.print(STDERR_FILENO);
+    return own_failure;
+}
+
+Failure listen_for(const Endpoint& endpoint, Route& route)
+{
+    UniqueFd v4;
+    if (const int number = open_listener(Loopback::v4, Transport::tcp, endpoint.port, v4))
+        return {.doing = "listen on 127.0.0.1 for endpoint",
+                .subject = endpoint.text,
+                .number = number};
+    if (const Failure failed = pump.add_listener(UniqueFd(v4.release()), route))
+        return failed;
+    UniqueFd v6;
+    if (open_listener(Loopback::v6, Transport::tcp, endpoint.port, v6) != 0)
+        return {}; // IPv6 may be missing in any way; agents are told 127.0.0.1
+    return pump.add_listener(UniqueFd(v6.release()), route);
+}
+
+Failure serve_endpoints()
+{
+    Route* routes[max_endpoints] = {};
+    for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        routes[at] = pump.add_route();
+        if (const Failure failed = listen_for(options.endpoints[at], *routes[at]))
+            return failed;
+    }
+    for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        const Endpoint& endpoint = options.endpoints[at];
+        if (const Failure failed = open_directory(endpoint, directories[at]))
+            return failed;
+        routes[at]->target = {directories[at].get(), endpoint.socket};
+    }
+    return {};
+}
+
+Failure set_up(int epoll, const Start& start)
+{
+    if (const Failure failed = check_namespace(options))
+        return failed;
+    if (const Failure failed = check_mark(options))
+        return failed;
+    if (const Failure failed = init.open(epoll, start.command))
+        return failed;
+    if (const Failure failed = pump.open(epoll))
+        return failed;
+    if (const Failure failed = serve_endpoints())
+        return failed;
+    if (options.dns)
+        dns.open(epoll);
+    return drop_privileges();
+}
+
+int run_relay(Start& start)
+{
+    leave_inheritance(start);
+    const UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll)
+        return refuse({.doing = "create an epoll instance", .number = errno});
+    if (const Failure failed = set_up(epoll.get(), start))
+        return refuse(failed);
+    close_standard_descriptors();
+    (void)!write(start.go.get(), "", 1); // a command killed while it waited is reaped below
+    start.go = UniqueFd();
+    while (!init.has_ended())
+        dispatch(epoll.get(), pump.tick());
+    return init.exit_status();
+}
+
+int run_command(const Start& start)
+{
+    if (!await_go(start))
+        return own_failure; // the relay has said why
+    char listen_pid[40];
+    rename_listen_pid(environ, start.relay, getpid(), listen_pid);
+    Line line;
+    line.add("anchorhold-relay: ");
+    const int status = execute(options.command, environ, line);
+    line.print(STDERR_FILENO);
+    return status;
+}
+
+int run(int argc, char** argv)
+{
+    fill_standard_descriptors();
+    if (const Failure wrong = parse_options(argc, argv, options))
+        return refuse(wrong);
+    if (options.version) {
+        Line().add("anchorhold-relay " ANCHORHOLD_VERSION).print(STDOUT_FILENO);
+        return 0;
+    }
+    Start start;
+    if (const Failure failed = fork_command(start))
+        return refuse(failed);
+    return start.command == 0 ? run_command(start) : run_relay(start);
+}
+
+} // namespace
+} // namespace anchorhold::relay
+
+int main(int argc, char** argv)
+{
+    return anchorhold::relay::run(argc, argv);
 }
