@@ -4,15 +4,22 @@
 
 #include "schema/record.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 namespace anchorhold {
 
 // Nothing when there is no such process (or it is a zombie, which can hold nothing).
 Result<std::optional<ProcessIdentity>> identify(pid_t pid);
-bool is_alive(const ProcessIdentity& process); // false for pid 0
+// The same from the text of /proc/PID/stat.
+Result<std::optional<ProcessIdentity>> read_stat(pid_t pid, std::string_view stat);
+// False for pid 0; true for what cannot be looked at.
+bool is_alive(const ProcessIdentity& process);
+// A process that is dying is given a moment; whether it is gone.
+bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound);
 Result<std::string> boot_id();
 // Identity of /proc/PID/ns/NAME; pid 0 is ourselves.
 Result<FileIdentity> namespace_of(pid_t pid, const char* name);

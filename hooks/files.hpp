@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small files of ours, read and replaced whole.
+#pragma once
+
+#include "schema/error.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace anchorhold {
+
+// Nothing when it is not there. A file of more than `limit` bytes is refused.
+Result<std::optional<std::string>> read_file(const std::string& path, std::size_t limit);
+// Temporary beside it, fsync, rename: after any crash there is the old text or the new one, even
+// where the state directory is on a disk. One writer at a time (the run's lock).
+Status replace_file(const std::string& path, std::string_view text, mode_t mode);
+
+} // namespace anchorhold
