@@ -1,1 +1,247 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/state.hpp"
+
+#include "hooks/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t most_ended = 256;
+constexpr std::time_t longest_ended = 24 * 60 * 60;
+
+// The directory as it stands: who could put things into it?
+Status check_directory(const std::string& path)
+{
+    const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory)
+        return fail_errno("open directory " + path, errno);
+    struct stat found = {};
+    if (::fstat(directory.get(), &found) != 0)
+        return fail_errno("look at " + path, errno);
+    if (found.st_uid != 0 && found.st_uid != ::geteuid())
+        return fail(Code::network_setup_failed, path + " belongs to uid " +
+                                                    std::to_string(found.st_uid) +
+                                                    "; chown it to root");
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return fail(Code::network_setup_failed, path + " is writable by others; chmod go-w it");
+    return {};
+}
+
+Status make_directory(const std::string& path, mode_t mode)
+{
+    if (::mkdir(path.c_str(), mode) == 0) {
+        if (::chmod(path.c_str(), mode) != 0) // the umask is whoever's
+            return fail_errno("set the mode of " + path, errno);
+    } else if (errno != EEXIST) {
+        return fail_errno("make directory " + path, errno);
+    }
+    return check_directory(path);
+}
+
+// Names but "." and ".."; none when the directory is not there.
+Result<std::vector<std::string>> names_in(const std::string& path)
+{
+    struct Closer {
+        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+    };
+    const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
+    std::vector<std::string> names;
+    if (!directory && errno == ENOENT)
+        return names;
+    if (!directory)
+        return fail_errno("open directory " + path, errno);
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..")
+            names.emplace_back(name);
+    }
+    if (errno != 0)
+        return fail_errno("list " + path, errno);
+    std::ranges::sort(names);
+    return names;
+}
+
+Result<std::vector<RunKey>> keys_in(const std::string& path)
+{
+    AH_TRY(const auto names, names_in(path), "list the runs");
+    std::vector<RunKey> keys;
+    for (const std::string& name : names)
+        if (auto key = RunKey::parse(name))
+            keys.push_back(*std::move(key));
+    return keys;
+}
+
+Status remove_tree(const std::string& path)
+{
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error)
+        return fail_errno("remove " + path, error.value());
+    return {};
+}
+
+// Drops what is older than a day, then all but the newest.
+Status prune(const std::string& ended)
+{
+    AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    std::vector<std::pair<std::time_t, std::string>> kept;
+    for (const std::string& name : names) {
+        const std::string path = ended + "/" + name;
+        struct stat found = {};
+        if (::lstat(path.c_str(), &found) != 0)
+            continue; // another's pruning
+        kept.emplace_back(found.st_mtime, path);
+    }
+    std::ranges::sort(kept, std::greater());
+    const std::time_t oldest = std::time(nullptr) - longest_ended;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        if (i >= most_ended || kept[i].first < oldest)
+            (void)::unlink(kept[i].second.c_str()); // the next one tries again
+    return {};
+}
+
+} // namespace
+
+Result<StateDir> StateDir::open(std::string path)
+{
+    AH_TRY(auto state, from(std::move(path)), "open the state directory");
+    AH_CHECK(make_directory(state.path_, 0711), "open the state directory");
+    for (const char* name : {"/runs", "/locks", "/ended"})
+        AH_CHECK(make_directory(state.path_ + name, 0700), "open the state directory");
+    return state;
+}
+
+Result<std::optional<StateDir>> StateDir::existing(std::string path)
+{
+    AH_TRY(auto state, from(std::move(path)), "open the state directory");
+    if (::access(state.path_.c_str(), F_OK) != 0 && errno == ENOENT)
+        return std::nullopt;
+    AH_CHECK(check_directory(state.path_), "open the state directory");
+    return state;
+}
+
+Result<StateDir> StateDir::from(std::string path)
+{
+    while (path.size() > 1 && path.ends_with('/'))
+        path.pop_back();
+    if (!path.starts_with('/') || path.size() == 1)
+        return fail(Code::invalid_request,
+                    anchorhold::quoted(path) + " is not an absolute path of its own");
+    return StateDir(std::move(path));
+}
+
+std::string StateDir::run_path(const RunKey& key) const
+{
+    return path_ + "/runs/" + key.text();
+}
+
+std::string StateDir::inside_path(const RunKey& key) const
+{
+    return run_path(key) + "/inside";
+}
+
+Status StateDir::make_run(const RunKey& key) const
+{
+    AH_CHECK(remove_run(key), "clear the run's folder");
+    AH_CHECK(make_directory(run_path(key), 0700), "make the run's folder");
+    return make_directory(inside_path(key), 0755);
+}
+
+Status StateDir::remove_run(const RunKey& key) const
+{
+    return remove_tree(run_path(key));
+}
+
+Status StateDir::remove_inside(const RunKey& key) const
+{
+    return remove_tree(inside_path(key));
+}
+
+Result<std::vector<RunKey>> StateDir::runs() const
+{
+    return keys_in(path_ + "/runs");
+}
+
+Status StateDir::drop_dead_locks() const
+{
+    AH_TRY(const auto names, names_in(path_ + "/locks"), "list the locks");
+    for (const std::string& name : names)
+        AH_CHECK(FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
+    return {}; // each was let go, and so removed, at once
+}
+
+Result<std::optional<Record>> StateDir::read(const RunKey& key) const
+{
+    AH_TRY(auto text, read_file(run_path(key) + "/record.json", largest_record),
+           "read the record of run " + key.text());
+    if (!text)
+        return std::nullopt;
+    AH_TRY(auto record, parse_record(*std::move(text)), "read the record of run " + key.text());
+    if (record.key != key.text())
+        return fail(Code::network_setup_failed,
+                    "read the record of run " + key.text() + ": it is another run's");
+    return record;
+}
+
+Status StateDir::write(const Record& record) const
+{
+    AH_TRY(const RunKey key, RunKey::parse(record.key), "write a record");
+    return replace_file(run_path(key) + "/record.json", to_json(record), 0600);
+}
+
+Status StateDir::archive(const Record& record) const
+{
+    AH_CHECK(write(record), "archive the record");
+    const std::string from = path_ + "/runs/" + record.key + "/record.json";
+    const std::string ended = path_ + "/ended";
+    const std::string to = ended + "/" + record.key + "." + record.generation + ".json";
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        return fail_errno("move the record to " + to, errno);
+    return prune(ended);
+}
+
+Result<std::vector<Record>> StateDir::ended() const
+{
+    const std::string ended = path_ + "/ended";
+    AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    std::vector<Record> records;
+    for (const std::string& name : names) {
+        auto text = read_file(ended + "/" + name, largest_record);
+        if (!text || !*text)
+            continue; // pruned meanwhile
+        if (auto record = parse_record(**std::move(text)))
+            records.push_back(*std::move(record)); // a newer version's is not ours to show
+    }
+    std::ranges::stable_sort(records, std::greater(), &Record::ended);
+    return records;
+}
+
+Result<RunLock> RunLock::take(const StateDir& state, const RunKey& key,
+                              std::chrono::milliseconds bound)
+{
+    AH_TRY(auto lock, FileLock::take(state.path() + "/locks/" + key.text(), bound),
+           "lock run " + key.text());
+    return RunLock(std::move(lock));
+}
+
+Result<std::optional<RunLock>> RunLock::try_take(const StateDir& state, const RunKey& key)
+{
+    AH_TRY(auto lock, FileLock::try_take(state.path() + "/locks/" + key.text()),
+           "lock run " + key.text());
+    if (!lock)
+        return std::nullopt;
+    return RunLock(*std::move(lock));
+}
+
+} // namespace anchorhold

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state directory (DESIGN 10): one folder per run under runs/, the last records under ended/.
 //
-//   /run/anchorhold           0711
-//     runs/KEY/               0700 parent; record.json, inside/ (bound read-only into the
-//     container) locks/KEY               0600, flock; kept apart so that a lock never keeps a run's
-//     folder ended/KEY.GENERATION.json probes.json
-// Links no libmnl: the static shim uses it too.
+//   /run/anchorhold/                  0711
+//     runs/KEY/                       below a 0700 directory
+//       record.json
+//       inside/                       0755, bound read-only into the container
+//     locks/KEY                       there only while it is held
+//     ended/KEY.GENERATION.json
+//     probes.json
+//
+// A run's folder is made and its first record written under one hold of the run's lock: a folder
+// without a record whose lock is free is a crash's. Links no libmnl: the static shim uses it too.
 #pragma once
 
+#include "hooks/file_lock.hpp"
 #include "schema/record.hpp"
-#include "schema/unique_fd.hpp"
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace anchorhold {
@@ -22,6 +28,9 @@ namespace anchorhold {
 // Where state lives when nobody said: /run/anchorhold for euid 0 in the initial user namespace,
 // else $XDG_RUNTIME_DIR/anchorhold, else /run/user/OUTER_UID/anchorhold, else refused.
 Result<std::string> default_state_path();
+// The same from facts; `uid_map` is the text of /proc/self/uid_map.
+Result<std::string> state_path_for(uid_t euid, std::string_view uid_map,
+                                   std::string_view xdg_runtime_dir);
 
 // The delegate's state root, absolute: longest existing prefix through realpath(3), the rest
 // normalised lexically, relative paths from the cwd.
@@ -40,17 +49,22 @@ public:
 
     // A run's folder with an empty inside/. An older generation's folder is replaced.
     Status make_run(const RunKey& key) const;
-    Status remove_run(const RunKey& key) const; // nothing there is success
-    Result<std::vector<RunKey>> runs() const;
+    Status remove_run(const RunKey& key) const;    // nothing there is success
+    Status remove_inside(const RunKey& key) const; // the same, of its inside/ alone
+    Result<std::vector<RunKey>> runs() const;      // sorted
+    // Removes the files of locks whose holder was killed.
+    Status drop_dead_locks() const;
 
     Result<std::optional<Record>> read(const RunKey& key) const;
     Status write(const Record& record) const; // temporary, then rename
-    // The last record of a run goes to ended/; keeps the newest 256, none older than a day.
+    // Writes the last record of a run and moves it to ended/, which keeps the newest 256 and none
+    // older than a day.
     Status archive(const Record& record) const;
     Result<std::vector<Record>> ended() const; // newest first
 
 private:
     explicit StateDir(std::string path) : path_(std::move(path)) {}
+    static Result<StateDir> from(std::string path);
     std::string path_;
 };
 
@@ -59,10 +73,12 @@ class RunLock {
 public:
     static Result<RunLock> take(const StateDir& state, const RunKey& key,
                                 std::chrono::milliseconds bound = std::chrono::seconds(10));
+    // Nothing when somebody holds it.
+    static Result<std::optional<RunLock>> try_take(const StateDir& state, const RunKey& key);
 
 private:
-    explicit RunLock(UniqueFd fd) : fd_(std::move(fd)) {}
-    UniqueFd fd_;
+    explicit RunLock(FileLock lock) : lock_(std::move(lock)) {}
+    FileLock lock_;
 };
 
 } // namespace anchorhold
