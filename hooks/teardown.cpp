@@ -1,1 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
+// Everything happens under the run's lock. The last record is moved to ended/ before the folder
+// goes, so a crash in between leaves a folder without a record, which the next comer removes. What
+// cannot be removed keeps its folder and its record (state ended or failed, with the reason): that
+// is the tombstone gc comes back to.
+#include "hooks/teardown.hpp"
+
+#include "hooks/original.hpp"
+#include "hooks/process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+// Pids mean something only in the pid namespace and the boot they were read in.
+Result<bool> is_foreign(const Record& record)
+{
+    AH_TRY(const std::string boot, boot_id(), "judge the record");
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "judge the record");
+    return record.boot_id != boot || record.host_pidns != pids;
+}
+
+bool has_live_owner(const Record& record)
+{
+    switch (record.state) {
+    case RunState::planned:
+    case RunState::failed: return is_alive(record.creator); // who has yet to read the reason
+    case RunState::enforced: return is_alive(record.init);
+    case RunState::ended: return false;
+    }
+    std::abort();
+}
+
+// removed: nobody owns it, it may go.
+Result<Torn> judge(const Record& record)
+{
+    AH_TRY(const bool foreign, is_foreign(record), "run " + record.key);
+    if (foreign)
+        return Torn::foreign;
+    return has_live_owner(record) ? Torn::still_owned : Torn::removed;
+}
+
+void mark_finished(Record& record)
+{
+    if (record.state == RunState::planned && record.code.empty()) {
+        record.code = name_of(Code::delegate_failed);
+        record.reason = "the process that created the container was gone before it was confined";
+    }
+    const bool never_held = record.state == RunState::planned || record.state == RunState::failed;
+    record.state = never_held ? RunState::failed : RunState::ended;
+    record.ended = std::time(nullptr);
+}
+
+void add_reason(Record& record, const Error& error)
+{
+    record.reason += (record.reason.empty() ? "" : "; ") + error.what;
+}
+
+// Goes on after an error; the last one is handed back and stands in the record.
+Status bury(const StateDir& state, Record record)
+{
+    AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
+    mark_finished(record);
+    if (const auto done = put_back(state, record); !done)
+        add_reason(record, done.error()); // nothing of ours holds the run up for it
+    if (auto done = state.remove_inside(key); !done) {
+        add_reason(record, done.error());
+        (void)state.write(record); // the error below says what matters
+        return std::unexpected(std::move(done).error().in("tear down run " + record.key));
+    }
+    const auto archived = state.archive(record);
+    AH_CHECK(state.remove_run(key), "tear down run " + record.key);
+    return archived;
+}
+
+// Both need the run's lock.
+Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::string_view generation)
+{
+    AH_TRY(const auto record, state.read(key), "tear down");
+    if (!record) { // made, and never written: a crash's
+        AH_CHECK(state.remove_run(key), "tear down run " + key.text());
+        return Torn::removed;
+    }
+    if (!generation.empty() && record->generation != generation)
+        return Torn::foreign;
+    AH_TRY(const Torn verdict, judge(*record), "tear down");
+    if (verdict == Torn::removed)
+        AH_CHECK(bury(state, *record), "clean up");
+    return verdict;
+}
+
+bool has_folder(const StateDir& state, const RunKey& key)
+{
+    return ::access(state.run_path(key).c_str(), F_OK) == 0;
+}
+
+enum class Look : std::uint8_t { leave, remove };
+
+// Most runs are alive, so their locks are not touched: owner first, lock when he seems gone.
+Result<Look> look_at(const StateDir& state, const RunKey& key)
+{
+    AH_TRY(const auto record, state.read(key), "look at");
+    if (!record)
+        return Look::remove; // or being made: the lock will tell
+    AH_TRY(const Torn verdict, judge(*record), "look at");
+    return verdict == Torn::removed ? Look::remove : Look::leave;
+}
+
+// Whether it was removed, or in a dry run would be.
+Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode)
+{
+    AH_TRY(const Look first, look_at(state, key), "sweep");
+    if (first == Look::leave)
+        return false;
+    AH_TRY(const auto lock, RunLock::try_take(state, key), "sweep");
+    if (!lock || !has_folder(state, key))
+        return false;
+    if (mode == Sweep::remove) {
+        AH_TRY(const Torn torn, teardown_locked(state, key, {}), "sweep");
+        return torn == Torn::removed;
+    }
+    AH_TRY(const Look again, look_at(state, key), "sweep");
+    return again == Look::remove;
+}
+
+// From a random place on when only some are looked at: the same few must not hide the others for
+// ever.
+Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t limit)
+{
+    AH_TRY(auto keys, state.runs(), "sweep");
+    if (limit == 0 || keys.size() <= limit)
+        return keys;
+    std::uint32_t random = 0;
+    (void)::getrandom(&random, sizeof random, GRND_NONBLOCK); // any place will do
+    std::ranges::rotate(keys, keys.begin() + random % static_cast<std::ptrdiff_t>(keys.size()));
+    keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(limit), keys.end());
+    return keys;
+}
+
+} // namespace
+
+Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation)
+{
+    if (!has_folder(state, key))
+        return Torn::nothing_there;
+    AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
+    if (!has_folder(state, key))
+        return Torn::nothing_there;
+    return teardown_locked(state, key, generation);
+}
+
+Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
+               const Error& reason)
+{
+    AH_TRY(const RunLock lock, RunLock::take(state, key), "abandon run " + key.text());
+    AH_TRY(auto record, state.read(key), "abandon");
+    if (!record) // not even written
+        return state.remove_run(key);
+    if (record->generation != generation)
+        return {};
+    if (record->state != RunState::failed || record->code.empty()) { // else the hook knew better
+        record->code = name_of(reason.code);
+        record->reason = reason.what;
+    }
+    record->state = RunState::failed;
+    return bury(state, *std::move(record));
+}
+
+Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit)
+{
+    Swept swept;
+    AH_TRY(const auto keys, keys_to_look_at(state, limit), "gc");
+    swept.looked_at = keys.size();
+    for (const RunKey& key : keys) {
+        const auto removed = sweep_one(state, key, mode);
+        if (!removed)
+            swept.failed.push_back(key.text() + ": " + removed.error().what);
+        else if (*removed)
+            swept.removed.push_back(key.text());
+    }
+    if (mode == Sweep::remove)
+        AH_CHECK(state.drop_dead_locks(), "gc");
+    return swept;
+}
+
+} // namespace anchorhold

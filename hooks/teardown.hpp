@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removing what a run left, from its key alone, any number of times (DESIGN 3.13 to 3.15).
 //
-// The owner of a planned record is its creator, of an enforced one its init; while the owner lives
-// nothing is removed. Tables inside a container's namespace are never deleted: they die with it.
+// The owner of a planned or failed record is its creator, of an enforced one its init; while the
+// owner lives nothing is removed. Tables inside a container's namespace are never deleted: they die
+// with it. A record that cannot be read is left alone: a newer version may have written it.
 #pragma once
 
 #include "hooks/state.hpp"
