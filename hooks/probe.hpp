@@ -19,6 +19,7 @@ struct ProbeAnswer {
     int number = 0;     // errno of that step
     std::string remedy; // what an operator can do, empty when yes
     bool from_cache = false;
+    friend bool operator==(const ProbeAnswer&, const ProbeAnswer&) = default;
 };
 
 enum class Freshness : std::uint8_t { cached, again };
