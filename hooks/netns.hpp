@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A container's network namespace, held by a descriptor and recognised by device:inode. This
+// process never lives in it: it enters to open sockets there and comes back.
+#pragma once
+
+#include "hooks/links.hpp"
+#include "hooks/netlink.hpp"
+#include "schema/record.hpp"
+#include "schema/unique_fd.hpp"
+
+#include <sys/types.h>
+#include <vector>
+
+namespace anchorhold {
+
+struct Netns {
+    UniqueFd fd;
+    FileIdentity identity;
+    ProcessIdentity init; // whose it was, before and after the descriptor was opened
+};
+Result<Netns> netns_of(pid_t pid);
+
+struct Conversations {
+    Netlink route;
+    Result<Netlink> nftables; // a kernel may have none
+    Result<Netlink> sockets;  // sock_diag(7); likewise
+};
+Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline);
+
+// What this kernel puts into a namespace of its own accord.
+Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline);
+Result<std::vector<Link>> links_in(Netlink& route);
+
+} // namespace anchorhold
