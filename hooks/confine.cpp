@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table comes first, so that a link that appears while we look gets nothing; and where a table
+// of ours stands in a namespace that should be new, it is another run's and nothing in it is
+// touched. Then loopback, links, listeners. What was changed is read back.
+//
+// Without nf_tables, or without CAP_NET_ADMIN over the namespace, there is no table and the record
+// does not claim one: an empty namespace severs by itself. But then every stray link must be gone,
+// not merely down.
+#include "hooks/confine.hpp"
+
+#include "hooks/drop_table.hpp"
+#include "hooks/listeners.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace anchorhold {
+namespace {
+
+// This kernel has no such thing, or we may not: not a failure of the thing.
+bool is_unavailable(const Error& error)
+{
+    switch (error.number) {
+    case EPERM:
+    case ENOENT: // a module (a reject expression, a socket's family) that is not there
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+    case EAFNOSUPPORT: return true;
+    default: return false;
+    }
+}
+
+Result<Ruleset> ruleset_in(Netlink& nftables)
+{
+    Ruleset ruleset;
+    for (const Step& request : list_ruleset()) {
+        AH_TRY(const auto messages, nftables.list(request), "");
+        for (const Message& message : messages)
+            AH_CHECK(read_into(ruleset, message), "");
+    }
+    return ruleset;
+}
+
+Status load_and_compare(Netlink& nftables, Standing standing,
+                        const std::vector<std::string>& planned)
+{
+    AH_CHECK(nftables.send(load_drop_table(standing)), "load the drop table");
+    AH_TRY(const Ruleset after, ruleset_in(nftables), "");
+    if (after.ours != planned)
+        return fail(Code::network_setup_failed,
+                    "table inet anchorhold reads back differently than it was loaded");
+    return {};
+}
+
+Status judge_other_tables(const Ruleset& ruleset, Moment moment, Confined& confined)
+{
+    for (const std::string& table : ruleset.others) {
+        if (moment == Moment::created)
+            return fail(Code::network_setup_failed,
+                        "the container's network namespace already has nftables table " + table);
+        confined.notes.push_back("nftables table " + table + " of others stands beside ours");
+    }
+    return {};
+}
+
+Status hold_table_in(Netlink& nftables, Moment moment, Confined& confined)
+{
+    AH_TRY(const auto planned, drop_table_lines(), "");
+    AH_TRY(const Ruleset before, ruleset_in(nftables), "");
+    if (moment == Moment::created && !before.ours.empty())
+        return fail(Code::network_setup_failed,
+                    "the container's network namespace is another run's");
+    AH_CHECK(judge_other_tables(before, moment, confined), "");
+    if (before.ours != planned) {
+        const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
+        AH_CHECK(load_and_compare(nftables, standing, planned), "");
+    }
+    confined.verified.emplace_back(verified::drop_table);
+    return {};
+}
+
+Status bring_up_loopback(Netlink& route, const std::vector<Link>& links)
+{
+    const auto lo = std::ranges::find_if(links, &Link::is_loopback);
+    if (lo == links.end() || lo->up)
+        return {}; // whether there is one is judged when all is read back
+    const Step up = set_link(*lo, Flag::up);
+    return route.send({&up, 1});
+}
+
+Status take_away(Netlink& route, const Link& stray, bool removable, Confined& confined)
+{
+    const Step remove = remove_link(stray);
+    const Step set_down = set_link(stray, Flag::down);
+    if (removable) {
+        const auto removed = route.send({&remove, 1});
+        if (removed || removed.error().number == ENODEV) { // its peer went just before
+            confined.notes.push_back("removed link " + text_of(stray));
+            return {};
+        }
+    }
+    AH_CHECK(route.send({&set_down, 1}), "");
+    confined.notes.push_back("set down link " + text_of(stray));
+    return {};
+}
+
+Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born, bool table_holds)
+{
+    const auto lo = std::ranges::find_if(links, &Link::is_loopback);
+    if (lo == links.end() || !lo->up)
+        return fail(Code::network_setup_failed, "loopback in the container is not up");
+    for (const Link& link : strays_among(links, born)) {
+        if (link.up)
+            return fail(Code::network_setup_failed, "link " + text_of(link) + " is still up");
+        if (!table_holds)
+            return fail(Code::network_setup_failed,
+                        "link " + text_of(link) + " cannot be removed, and no drop table holds");
+    }
+    return {};
+}
+
+Status clear_links(Netlink& route, const Deadline& deadline, Confined& confined)
+{
+    AH_TRY(const auto links, links_in(route), "");
+    std::vector<Link> born;
+    if (links.size() > 1) {
+        AH_TRY(born, links_of_fresh_netns(deadline), "");
+    }
+    AH_CHECK(bring_up_loopback(route, links), "");
+    for (const Link& stray : strays_among(links, born))
+        AH_CHECK(take_away(route, stray, !is_inborn(stray, born), confined), "");
+    AH_TRY(const auto after, links_in(route), "");
+    AH_CHECK(judge_links(after, born, confined.has(verified::drop_table)), "");
+    confined.verified.emplace_back(verified::links);
+    return {};
+}
+
+Status judge_listener(const Listener& listener, Moment moment, Confined& confined)
+{
+    if (moment == Moment::starting && listener.docker_resolver &&
+        confined.has(verified::drop_table)) {
+        confined.notes.push_back("listener " + listener.text + " of others is refused");
+        return {};
+    }
+    return fail(Code::network_setup_failed,
+                "somebody listens in the container's network namespace at " + listener.text);
+}
+
+Status check_listeners(Result<Netlink>& sockets, Moment moment, Confined& confined)
+{
+    if (!sockets)
+        return {}; // not claimed
+    for (const ListenerQuestion& question : ask_for_listeners()) {
+        const auto messages = sockets->list(question.request);
+        if (!messages && is_unavailable(messages.error()))
+            return {};
+        if (!messages)
+            return std::unexpected(messages.error());
+        for (const Message& message : *messages) {
+            AH_TRY(const auto listener, read_listener(question.protocol, message), "");
+            AH_CHECK(judge_listener(listener, moment, confined), "");
+        }
+    }
+    confined.verified.emplace_back(verified::listeners);
+    return {};
+}
+
+} // namespace
+
+bool Confined::has(std::string_view word) const
+{
+    return std::ranges::find(verified, word) != verified.end();
+}
+
+Status hold_table(Conversations& inside, Moment moment, bool must, Confined& confined)
+{
+    auto done = inside.nftables ? hold_table_in(*inside.nftables, moment, confined)
+                                : Status(std::unexpected(inside.nftables.error()));
+    if (!done && (must || !is_unavailable(done.error())))
+        return done;
+    return {};
+}
+
+Status empty_out(Conversations& inside, Moment moment, const Deadline& deadline, Confined& confined)
+{
+    AH_CHECK(clear_links(inside.route, deadline, confined), "");
+    return check_listeners(inside.sockets, moment, confined);
+}
+
+} // namespace anchorhold
