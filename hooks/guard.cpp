@@ -1,1 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
+// Docker from 28 on, podman with a user namespace and `docker network connect` plug interfaces in
+// after create has returned (DESIGN 3.10). What they brought is taken away again; the table that
+// `up` loaded must stand, or stand again.
+#include "hooks/confine.hpp"
+#include "hooks/process.hpp"
+#include "hooks/verbs.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace anchorhold {
+namespace {
+
+Result<Record> enforced_record(const StateDir& state, const RunKey& key,
+                               std::string_view generation)
+{
+    AH_TRY(auto record, state.read(key), "");
+    if (!record || record->generation != generation || record->state != RunState::enforced)
+        return fail(Code::network_setup_failed, "no such run is enforced");
+    AH_TRY(const std::string boot, boot_id(), "");
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    if (record->boot_id != boot || record->host_pidns != pids)
+        return fail(Code::network_setup_failed, "the run was made in another pid namespace");
+    return *std::move(record);
+}
+
+bool claims(const Record& record, std::string_view word)
+{
+    return std::ranges::find(record.verified, word) != record.verified.end();
+}
+
+Result<Netns> same_namespace(const Record& record)
+{
+    AH_TRY(auto netns, netns_of(static_cast<pid_t>(record.init.pid)), "");
+    if (netns.init != record.init || netns.identity != record.netns)
+        return fail(Code::network_setup_failed, "the container is not the one that was confined");
+    return netns;
+}
+
+void add_news(Record& record, const Confined& confined)
+{
+    for (const std::string& word : confined.verified)
+        if (!claims(record, word))
+            record.verified.push_back(word);
+    record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
+}
+
+bool is_emptied(Posture posture)
+{
+    switch (posture) {
+    case Posture::severed:
+    case Posture::relayed: return true;
+    case Posture::sealed:
+    case Posture::filtered:
+    case Posture::open: return false;
+    }
+    std::abort();
+}
+
+} // namespace
+
+Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
+             const Deadline& deadline)
+{
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
+    AH_TRY(auto record, enforced_record(state, key, generation), "");
+    if (!is_emptied(record.posture))
+        return {};
+    AH_TRY(const Netns netns, same_namespace(record), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    Confined confined;
+    AH_CHECK(hold_table(inside, Moment::starting, claims(record, verified::drop_table), confined),
+             "");
+    AH_CHECK(empty_out(inside, Moment::starting, deadline, confined), "");
+    add_news(record, confined);
+    return state.write(record);
+}
+
+} // namespace anchorhold

@@ -1,1 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
+// The order is the proof: whose call this is, whose namespace that is, then the namespace itself,
+// then the word inside it that the relay waits for, and last the record that says enforced. Killed
+// anywhere in between, the record is still a planned one and its creator's to take back.
+#include "hooks/confine.hpp"
+#include "hooks/files.hpp"
+#include "hooks/original.hpp"
+#include "hooks/process.hpp"
+#include "hooks/verbs.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+std::string enforced_path(const StateDir& state, const RunKey& key)
+{
+    return state.inside_path(key) + "/enforced";
+}
+
+// Are we where the shim was, and is it still there to hear how this ends?
+Status check_caller(const Record& record)
+{
+    AH_TRY(const std::string boot, boot_id(), "");
+    AH_TRY(const FileIdentity net, namespace_of(0, "net"), "");
+    AH_TRY(const FileIdentity pid, namespace_of(0, "pid"), "");
+    if (record.boot_id != boot || record.host_pidns != pid || record.host_netns != net)
+        return fail(Code::network_setup_failed,
+                    "the runtime runs its hooks in other namespaces than it was started in");
+    if (!is_alive(record.creator))
+        return fail(Code::network_setup_failed,
+                    "the process that asked for this container is gone");
+    return {};
+}
+
+// Only where no table can tell: a table of ours in the namespace says it at once, and reading a
+// thousand records does not.
+Status check_nobody_elses(const StateDir& state, const Record& record, const FileIdentity& netns)
+{
+    AH_TRY(const auto keys, state.runs(), "");
+    for (const RunKey& key : keys) {
+        const auto other = state.read(key);
+        if (other && *other && (*other)->key != record.key && (*other)->netns == netns &&
+            (*other)->state == RunState::enforced && is_alive((*other)->init))
+            return fail(Code::network_setup_failed,
+                        "the container's network namespace is that of run " + key.text());
+    }
+    return {};
+}
+
+Status empty_namespace(const StateDir& state, const Netns& netns, Record& record,
+                       const Deadline& deadline)
+{
+    Confined confined;
+    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    AH_CHECK(hold_table(inside, Moment::created, false, confined), "");
+    if (!confined.has(verified::drop_table))
+        AH_CHECK(check_nobody_elses(state, record, netns.identity), "");
+    AH_CHECK(empty_out(inside, Moment::created, deadline, confined), "");
+    record.verified.insert(record.verified.end(), confined.verified.begin(),
+                           confined.verified.end());
+    record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
+    return {};
+}
+
+Status apply(const StateDir& state, Record& record, const ContainerState& told,
+             const Deadline& deadline)
+{
+    AH_CHECK(check_caller(record), "");
+    if (told.id != record.id)
+        return fail(Code::network_setup_failed,
+                    "the runtime calls this container " + quoted(told.id));
+    if (told.pid == 0)
+        return fail(Code::network_setup_failed, "the runtime names no process of the container");
+    AH_TRY(const Netns netns, netns_of(told.pid), "");
+    if (netns.identity == record.host_netns)
+        return fail(Code::network_setup_failed, "the container is in the host's network namespace");
+    record.init = netns.init;
+    record.netns = netns.identity;
+    record.verified.emplace_back(verified::netns);
+    switch (record.posture) {
+    case Posture::severed:
+    case Posture::relayed: return empty_namespace(state, netns, record, deadline);
+    case Posture::open: return {};
+    case Posture::sealed:
+    case Posture::filtered: break;
+    }
+    return fail(Code::posture_unavailable,
+                "posture " + std::string(word_for(record.posture)) + " is not available yet");
+}
+
+Status publish(const StateDir& state, const RunKey& key, Record& record)
+{
+    AH_CHECK(replace_file(enforced_path(state, key), record.generation + "\n", 0444), "");
+    // The runtime has read config.json by now. Left edited, it is put back at teardown.
+    if (const auto done = put_back(state, record); !done)
+        record.advice.push_back("config.json still holds our edits: " + done.error().what);
+    record.state = RunState::enforced;
+    return state.write(record);
+}
+
+// What is in the namespace stays: it only tightens, and dies with it.
+void undo(const StateDir& state, const RunKey& key, Record record, const Error& error)
+{
+    (void)::unlink(enforced_path(state, key).c_str()); // usually not there yet
+    record.state = RunState::failed;
+    record.code = name_of(error.code);
+    record.reason = error.what;
+    (void)state.write(record); // the reason is also on standard error
+}
+
+} // namespace
+
+Status up(const StateDir& state, const RunKey& key, std::string_view generation,
+          const Result<ContainerState>& told, const Deadline& deadline)
+{
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
+    AH_TRY(const auto planned, state.read(key), "");
+    if (!planned || planned->generation != generation || planned->state != RunState::planned)
+        return fail(Code::network_setup_failed, "no such run is planned");
+    Record record = *planned;
+    auto done =
+        told ? apply(state, record, *told, deadline) : Status(std::unexpected(told.error()));
+    if (done)
+        done = publish(state, key, record);
+    if (!done)
+        undo(state, key, *planned, done.error());
+    return done;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/process.hpp"
+#include "hooks/verbs.hpp"
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds dying_time(1);
+
+} // namespace
+
+// The lock is not held while we wait: the record is only read to learn who is dying.
+Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation)
+{
+    const auto record = state.read(key);
+    if (record && *record && (*record)->generation == generation &&
+        (*record)->state == RunState::enforced)
+        (void)is_gone_within((*record)->init, dying_time); // teardown asks for itself
+    return teardown(state, key, generation);
+}
+
+} // namespace anchorhold

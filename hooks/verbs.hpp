@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What anchorhold-hook is called for.
+#pragma once
+
+#include "hooks/container_state.hpp"
+#include "hooks/teardown.hpp"
+
+#include <string_view>
+
+namespace anchorhold {
+
+// createRuntime: confines the container the runtime tells of, verifies, and makes the planned
+// record an enforced one. A failure undoes what was done and stands in the record (state failed).
+Status up(const StateDir& state, const RunKey& key, std::string_view generation,
+          const Result<ContainerState>& told, const Deadline& deadline);
+
+// Before `start`, when the init's namespace shows more than loopback: confines it again. A failure
+// leaves the record as it is: its init still owns the run, and `start` is asked anew.
+Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
+             const Deadline& deadline);
+
+// poststop: tears down if the container is gone, or goes within a moment.
+Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation);
+
+} // namespace anchorhold
