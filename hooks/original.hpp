@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bundle's config.json as it was before the shim edited it. The runtime reads the file once,
+// so the original goes back as soon as it has (`up`), and after a failure or a crash by teardown:
+// a bundle that is used again, or looked at by its engine, shows no trace of us.
+#pragma once
+
+#include "hooks/state.hpp"
+
+#include <string>
+
+namespace anchorhold {
+
+// Replaces DIRECTORY/config.json: temporary beside it (O_EXCL), mode and owner of what stands
+// there, renamed. EROFS is said as such.
+Status replace_config(int directory, const std::string& text);
+
+// Keeps the original in the run's folder; make_run comes first.
+Status keep_original(const StateDir& state, const RunKey& key, const std::string& text);
+
+// Puts it back if the file still is the one we wrote (record.config_digest). A bundle that is gone,
+// a file that somebody changed since, an original that was never kept: nothing to do.
+Status put_back(const StateDir& state, const Record& record);
+
+} // namespace anchorhold

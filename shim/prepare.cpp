@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/prepare.hpp"
+
+#include "hooks/probe.hpp"
+#include "hooks/process.hpp"
+#include "schema/oci_keys.hpp"
+#include "shim/seccomp_edit.hpp"
+#include "shim/writable_tmp.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace anchorhold {
+
+namespace {
+
+bool looks_like_ours(std::string_view key)
+{
+    std::string folded;
+    for (const char c : key) {
+        if (c != ' ' && c != '\t')
+            folded += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    return folded.starts_with(annotation_prefix);
+}
+
+// Our annotations and what looks like them; other people's keep their bytes, whatever they are.
+Result<Annotations> annotations_of(json::View config)
+{
+    Annotations found;
+    const auto member = config.find("annotations");
+    if (!member || member->is_null())
+        return found;
+    AH_TRY(const auto entries, member->object(), "");
+    for (const json::View entry : entries) {
+        if (entry.kind() != json::Kind::string)
+            return std::unexpected(entry.expected("a string"));
+        if (!looks_like_ours(entry.key()))
+            continue;
+        AH_TRY(std::string value, entry.string(), "");
+        found.emplace_back(entry.key(), std::move(value));
+    }
+    return found;
+}
+
+std::string rootfs_of(json::View config, const Bundle& bundle)
+{
+    const auto root = config.find("root");
+    const auto path = root ? root->find("path") : std::nullopt;
+    const auto text = path ? path->string() : Result<std::string>("");
+    if (!text || text->empty())
+        return bundle.path();
+    return text->front() == '/' ? *text : bundle.path() + "/" + *text;
+}
+
+// A bind mount may not clear flags that its filesystem has where a user namespace locks them
+// (mount_namespaces(7)), so they are named; noexec would leave a relay that cannot run.
+Result<std::vector<std::string>> relay_mount_options(const std::string& relay)
+{
+    struct statvfs flags = {};
+    if (::statvfs(relay.c_str(), &flags) != 0)
+        return fail_errno("ask for the mount flags of " + relay, errno);
+    if ((flags.f_flag & ST_NOEXEC) != 0)
+        return fail(Code::posture_unavailable,
+                    relay + " lies on a filesystem mounted noexec; install it elsewhere");
+    std::vector<std::string> options{"bind", "ro", "nosuid", "nodev"};
+    if ((flags.f_flag & ST_NOATIME) != 0)
+        options.emplace_back("noatime");
+    else if ((flags.f_flag & ST_RELATIME) != 0)
+        options.emplace_back("relatime");
+    if ((flags.f_flag & ST_NODIRATIME) != 0)
+        options.emplace_back("nodiratime");
+    return options;
+}
+
+Result<HostCaps> host_caps(const Session& session, const Helpers& helpers)
+{
+    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
+    AH_TRY(const auto answers, probe_host(state, helpers.relay, Freshness::cached),
+           "probe this host");
+    return caps_of(answers);
+}
+
+Result<std::vector<SocketServer>> find_servers(const Session& session, const Request& request,
+                                               const CommandUser& user)
+{
+    std::vector<SocketServer> servers;
+    for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
+        const auto permitted =
+            request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
+        AH_TRY(SocketServer found,
+               find_endpoint(request.endpoints[i], permitted, user, request.endpoints), "");
+        servers.push_back(std::move(found));
+    }
+    return servers;
+}
+
+Status refuse_findings(const Prepared& prepared)
+{
+    const Inspection& seen = prepared.inspection;
+    const auto sentence = [](const std::vector<Finding>& findings) {
+        std::string text = findings[0].where + ": " + findings[0].what;
+        if (findings.size() > 1)
+            text += " (and " + std::to_string(findings.size() - 1) + " more: see explain)";
+        return text;
+    };
+    if (!seen.refused.empty())
+        return fail(Code::invalid_request, sentence(seen.refused));
+    if (!seen.voids.empty() && prepared.request.switches.voids == Voids::refuse)
+        return fail(Code::bundle_voids_posture, sentence(seen.voids));
+    if (prepared.request.require == Require::asked && !seen.replaced_netns.empty())
+        return fail(Code::posture_unavailable,
+                    "its network namespace (" + printable(seen.replaced_netns) +
+                        ") would be replaced by a fresh one, and require: asked forbids that");
+    return {};
+}
+
+Result<FileIdentity> host_netns()
+{
+    return namespace_of(0, "net");
+}
+
+// Fills in what only a run that is not left alone needs.
+Status inspect_and_plan(const Session& session, const json::Document& config, const ContainerId& id,
+                        const std::string& generation, Prepared& into)
+{
+    AH_TRY(const CommandUser user, command_user(config.root()), "read process.user");
+    AH_TRY(const auto servers, find_servers(session, into.request, user), "");
+    for (const SocketServer& server : servers)
+        into.places.push_back(server.place);
+    const RunKey key = RunKey::of(session.root, id);
+    const std::string run = session.state_path + "/runs/" + key.text();
+    InspectionContext context;
+    context.bundle = into.bundle.path();
+    context.own_paths = {into.helpers.self,  into.helpers.hook,   into.helpers.relay,
+                         session.state_path, session.policy_path, session.delegate,
+                         into.bundle.path()};
+    context.allow_vsock = into.request.switches.vsock == Vsock::allow;
+    context.places = into.places;
+    if (into.decision.posture != Posture::open) {
+        AH_TRY(into.inspection, inspect_bundle(config.root(), context), "");
+        for (const SocketServer& server : servers) {
+            if (auto advice = broker_advice(server, user))
+                into.inspection.advice.push_back(std::move(*advice));
+        }
+    }
+    const std::string rootfs = rootfs_of(config.root(), into.bundle);
+    if (auto advice = tmp_advice(config.root(), rootfs, user))
+        into.inspection.advice.push_back(std::move(*advice));
+
+    RunPaths paths{.hook = into.helpers.hook,
+                   .relay = into.helpers.relay,
+                   .relay_mount_options = {},
+                   .state_dir = session.state_path,
+                   .inside = run + "/inside",
+                   .place = {},
+                   .key = key.text(),
+                   .generation = generation,
+                   .host_netns = {}};
+    AH_TRY(paths.host_netns, host_netns(), "identify the host's network namespace");
+    if (into.decision.technique == Technique::relay) {
+        AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
+        AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
+    }
+    into.plan = make_plan(into.request, into.decision, into.places, paths);
+    AH_TRY(const SeccompEdit seccomp, edit_seccomp(config.root(), into.plan.seccomp),
+           "read linux.seccomp");
+    if (!seccomp.obstacle.empty())
+        into.inspection.voids.push_back({"linux.seccomp", seccomp.obstacle});
+    AH_CHECK(refuse_findings(into), "");
+    AH_TRY(into.edited, edit_config(config, into.plan), "edit config.json");
+    return {};
+}
+
+} // namespace
+
+std::string bundle_of(const Invocation& invocation)
+{
+    const OptionAt* option = invocation.last("bundle");
+    return option != nullptr ? option->value : ".";
+}
+
+Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
+                         const ContainerId& id, const std::string& generation)
+{
+    if (!session.policy)
+        return std::unexpected(session.policy.error());
+    AH_TRY(Bundle bundle, Bundle::open(bundle_path), "open the bundle");
+    AH_TRY(std::string original, bundle.read_config(), "read config.json");
+    AH_TRY(const json::Document config, json::Document::parse(original), "config.json");
+    AH_CHECK(check_oci_keys(config.root()), "config.json");
+    AH_TRY(const Annotations annotations, annotations_of(config.root()), "config.json");
+    AH_TRY(const Asked asked, read_annotations(annotations), "");
+    AH_TRY(const ProfileChoice choice,
+           choose_profile(*session.policy, asked, session.own.profile, session.argv0_profile),
+           "choose a profile");
+    AH_TRY(Request request, resolve(*session.policy, asked, choice, id), "");
+
+    Prepared prepared{.bundle = std::move(bundle),
+                      .original = std::move(original),
+                      .request = std::move(request),
+                      .decision = {},
+                      .mark = {},
+                      .helpers = {},
+                      .places = {},
+                      .inspection = {},
+                      .plan = {},
+                      .edited = {}};
+    for (const auto& [name, value] : annotations) {
+        if (name == mark_annotation)
+            prepared.mark = value;
+    }
+    // Without probes first: what is left alone needs none of what follows.
+    if (const auto open = decide(prepared.request, HostCaps{true, true}); open && open->untouched) {
+        prepared.decision = *open;
+        return prepared;
+    }
+    AH_TRY(prepared.helpers, find_helpers(), "");
+    AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers), "");
+    AH_TRY(prepared.decision, decide(prepared.request, caps), "");
+    if (!prepared.mark)
+        AH_CHECK(inspect_and_plan(session, config, id, generation, prepared), "");
+    return prepared;
+}
+
+Result<Record> first_record(const Session& session, const Prepared& prepared, const ContainerId& id)
+{
+    Record record;
+    record.key = RunKey::of(session.root, id).text();
+    record.id = id.text();
+    record.root = session.root;
+    record.generation = prepared.plan.generation;
+    record.requested = prepared.request.asked;
+    record.profile = prepared.request.profile.name;
+    record.posture = prepared.decision.posture;
+    record.technique = prepared.decision.technique;
+    record.why = prepared.decision.why;
+    record.endpoints = prepared.request.endpoints;
+    record.sentence = sentence_for(prepared.request, prepared.decision);
+    for (const Finding& finding : prepared.inspection.voids)
+        record.voids.push_back(finding.where + ": " + finding.what);
+    record.other_channels = prepared.inspection.other_channels;
+    record.advice = prepared.inspection.advice;
+    record.replaced_netns = prepared.inspection.replaced_netns;
+    record.removed_env = prepared.edited.removed_env;
+    record.removed_caps = prepared.edited.removed_caps;
+    record.removed_hooks = prepared.edited.removed_hooks;
+    record.delegate = session.delegate;
+    record.bundle = prepared.bundle.path();
+    record.config_digest = sha256_hex(prepared.edited.text);
+    record.created = std::time(nullptr);
+    AH_TRY(record.boot_id, boot_id(), "write the record");
+    AH_TRY(record.host_netns, host_netns(), "write the record");
+    AH_TRY(record.host_pidns, namespace_of(0, "pid"), "write the record");
+    AH_TRY(const auto creator, identify(::getpid()), "write the record");
+    record.creator = creator.value_or(ProcessIdentity{});
+    return record;
+}
+
+} // namespace anchorhold
