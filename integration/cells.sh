@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# The world around a cell: an internet, the host's services, brokers; and bundles run by hand.
+# shellcheck shell=bash
+
+python=/usr/bin/python3
+
+# start_ready COMMAND...: in the background, until its first line; $! is its pid. What it writes
+# after that line is nobody's.
+start_ready() {
+    local line
+    [ -p "$lab/ready" ] || mkfifo "$lab/ready"
+    "$@" >"$lab/ready" &
+    read -r line <"$lab/ready"
+}
+
+stop() { # stop PID
+    kill "$1"
+    wait "$1" 2>/dev/null
+}
+
+# ---- outside ------------------------------------------------------------------------------------
+
+resolvers=(1.1.1.1 8.8.8.8 9.9.9.9 208.67.222.222)
+
+# A second namespace plays the internet, routed behind the laboratory; the laboratory serves what
+# careless hosts serve. Without us all of it is within reach of a container on the host's network.
+open_world() {
+    local address
+    ip netns add internet
+    ip link add up0 type veth peer name down0 netns internet
+    ip addr add 203.0.113.2/24 dev up0
+    ip addr add 2001:db8:113::2/64 dev up0 nodad
+    ip link set up0 up
+    ip -n internet link set lo up
+    ip -n internet addr add 203.0.113.1/24 dev down0
+    ip -n internet addr add 2001:db8:113::1/64 dev down0 nodad
+    ip -n internet addr add 2606:4700:4700::1111/128 dev lo nodad
+    for address in "${resolvers[@]}" 169.254.169.254; do
+        ip -n internet addr add "$address/32" dev lo
+    done
+    ip -n internet addr add fe80::99/64 dev down0 nodad
+    ip -n internet link set down0 up
+    ip route add default via 203.0.113.1
+    ip route add default via 2001:db8:113::1
+    echo 0 0 >/proc/sys/net/ipv4/ping_group_range
+    start_ready nsenter --net=/run/netns/internet "$python" "$here/world.py" \
+        tcp=22 tcp=80 tcp=443 tcp=853 udp=1.1.1.1:9 "${resolvers[@]/#/dns=}"
+    start_ready "$python" "$here/world.py" tcp=7000 abstract=host-service
+}
+
+# start_broker NAME [VARIABLE=VALUE...]: serves /run/brokers/NAME/broker.sock as a uid of its own.
+broker_uid=64001
+start_broker() {
+    local name=$1
+    shift
+    start_ready env "$@" "$python" "$here/step_broker.py" --user "$broker_uid" --pause 0 \
+        --socket "$brokers/$name/broker.sock" --log "$lab/broker.$name.log"
+    broker=$!
+}
+
+# How often the model was asked.
+asked() {
+    grep -c 'POST /v1/messages 200' "$lab/broker.$1.log"
+}
+
+# ---- bundles ------------------------------------------------------------------------------------
+
+# bundle ID JQ-FILTER WORD...: $lab/b/ID from the runtime's own `spec`, running WORD...
+bundle() {
+    local id=$1 filter=$2 words
+    shift 2
+    words=$(jq -n '$ARGS.positional' --args -- "$@")
+    rm -rf "${lab:?}/b/$id"
+    mkdir -p "$lab/b/$id"
+    cp -al "$lab/rootfs" "$lab/b/$id/rootfs"
+    (cd "$lab/b/$id" && "$delegate_path" spec)
+    jq --argjson words "$words" --arg cgroup "/$cgroup/$id" --argjson proxies "$proxy_env" \
+        '.process.terminal = false | .process.args = $words | .process.env += $proxies
+         | .linux.cgroupsPath = $cgroup | '"$filter" \
+        "$lab/b/$id/config.json" >"$lab/b/$id/edited"
+    mv "$lab/b/$id/edited" "$lab/b/$id/config.json"
+}
+
+# asks_for BROKER...: a jq filter; the first answers at port 8080, the next at 8081.
+asks_for() {
+    local name port=8080 list=
+    for name in "$@"; do
+        list+="${list:+, }$name:$port=unix:$brokers/$name/broker.sock"
+        port=$((port + 1))
+    done
+    echo ".annotations += {\"dev.anchorhold.endpoints\": \"$list\"}"
+}
+
+# in_cell ID: `run` to its end with nothing on stdin; its output is the container's.
+in_cell() {
+    timeout 60 "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
+}
+
+# without_us ID FILTER: the same bundle, changed by FILTER, under the runtime alone.
+without_us() {
+    jq "$2" "$lab/b/$1/config.json" >"$lab/b/$1/edited"
+    mv "$lab/b/$1/edited" "$lab/b/$1/config.json"
+    timeout 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
+}
+
+# On the host's network and with the devices a careless runtime hands out, every attempt must
+# succeed.
+in_the_open() {
+    without_us "$1" 'del(.linux.namespaces[] | select(.type == "network"))
+        | .linux.resources.devices += [{allow: true, access: "rwm"}]'
+}
+
+# ---- nothing left -------------------------------------------------------------------------------
+
+list_kernel() {
+    ip -o link | cut -d: -f2
+    nft list ruleset
+    awk '{print $2}' /proc/self/mounts | sort
+    find /proc/[0-9]*/ns/net -printf '%l\n' 2>/dev/null | sort -u
+}
+
+remember_kernel() {
+    list_kernel >"$lab/kernel.before"
+}
+
+# No kernel object, mount, process, lock, reservation, temporary file, no run (DESIGN 10).
+nothing_left() {
+    local left
+    left=$({
+        list_kernel | diff "$lab/kernel.before" - | grep '^>'
+        find "$lab/state"/{runs,locks,subnets} -mindepth 1 2>/dev/null
+        find "$lab/b" -maxdepth 2 -type f ! -name config.json
+        pgrep -la anchorhold
+        find /dev /run -name '*anchorhold*' ! -path "$lab/*"
+    })
+    same "" "$left"
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every way out that works without us fails: in a container that asked for nothing, in one that
+# asked for its model, and in what is exec'd into either.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+policy
+open_world
+remember_kernel
+
+greedy='.process.capabilities |= map_values(. + ["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_MKNOD"])
+        | .root.readonly = false'
+declare -A severed severed_exec relayed relayed_exec
+
+# try_all POSTURE FILTER: as the container's command, and from an exec that asks for capabilities.
+try_all() {
+    bundle "$1" "$greedy | $2" attempt "${ways[@]#* | }"
+    take_answers "$1" < <(in_cell "$1")
+    check "nothing is left of the $1 container" nothing_left
+    bundle "$1-long" "$greedy | $2" sh -c 'echo up; exec sleep infinity'
+    start_ready "$runtime" run --bundle "$lab/b/$1-long" "$1-long"
+    take_answers "$1_exec" < <("$runtime" exec --cap CAP_NET_ADMIN --cap CAP_NET_RAW "$1-long" \
+        attempt "${ways[@]#* | }")
+    "$runtime" kill "$1-long" KILL
+    wait $!
+    check "nothing is left of the $1 container with an exec" nothing_left
+}
+
+start_broker model
+try_all severed .
+try_all relayed "$(asks_for model)"
+
+# Last, for what succeeds here leaves its traces.
+take_answers control < <(in_the_open severed)
+judge severed ", severed"
+judge severed_exec ", severed, from an exec"
+judge relayed ", relayed"
+judge relayed_exec ", relayed, from an exec"
+finish
