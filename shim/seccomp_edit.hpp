@@ -7,6 +7,7 @@
 #include "schema/plan.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold {
@@ -18,7 +19,11 @@ struct SeccompEdit {
 // Splices of `config`'s linux.seccomp, or the insertion of one. When `linux` itself is missing or
 // empty the caller (config_edit) inserts `whole_profile()` together with its other new members.
 Result<SeccompEdit> edit_seccomp(json::View config, const SeccompPlan& plan);
+
+// Seccomp's words for the calling conventions a machine runs, native first; `machine` as uname -m.
+std::vector<std::string> architectures_of(std::string_view machine);
+extern const std::string_view native_machine;
 // The profile of a config that has none: default allow, the denials as rules.
-std::string whole_profile(const SeccompPlan& plan);
+std::string whole_profile(const SeccompPlan& plan, std::string_view machine = native_machine);
 
 } // namespace anchorhold
