@@ -38,15 +38,24 @@ std::optional<Posture> posture_from(std::string_view word);
 std::optional<Technique> technique_from(std::string_view word);
 std::optional<Why> why_from(std::string_view word);
 
+// What a sentence is about.
+struct Outcome {
+    Egress asked = Egress::off;
+    Posture holds = Posture::severed;
+    Why why = Why::as_asked;
+    std::vector<std::string> endpoints; // names, in order
+    std::size_t destinations = 0;       // entries of the allow list in force
+    std::string detail;                 // more about a tightening, in parentheses
+};
+
 // The one sentence every output uses, pinned by tests/schema/sentences.json:
 //   Network: off — confined: no egress
 //   Network: off — confined: egress sealed to the run's model broker
 //   Network: off — confined: egress relayed to model, search
-//   Network: open — not confined
-// `endpoints` are the names in order; a single one called "model" is "the run's model broker".
-// `detail` is what a tightening says in parentheses, empty when as asked.
-std::string sentence_for(Egress asked, Posture holds, const std::vector<std::string>& endpoints,
-                         std::string_view detail);
+//   Network: open — severed: the policy permits no more
+// A single endpoint called "model" is the run's model broker: nothing else is reachable, however
+// the bytes travel. decide.hpp has the form for a Request and its Decision.
+std::string sentence_for(const Outcome& outcome);
 
 // The least confined of several: how a pod or a job is summed up.
 Posture fold(const std::vector<Posture>& postures);
