@@ -21,8 +21,11 @@ struct Decision { // one that nobody filled in is the safe one
     friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// Refuses (posture_unavailable) what is not available yet (allowlist with entries, tcp: endpoints),
-// an endpoint this host cannot relay, and any tightening under require: asked.
+// Refuses what is not available yet (posture_unavailable: an allowlist with entries, a tcp:
+// endpoint), what cannot be severed here (posture_unavailable), and an endpoint this host cannot
+// relay (endpoint_unavailable). What `require: asked` refuses, resolve() has refused already.
 Result<Decision> decide(const Request& request, const HostCaps& host);
+
+std::string sentence_for(const Request& request, const Decision& decision);
 
 } // namespace anchorhold

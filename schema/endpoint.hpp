@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something outside that the container reaches at 127.0.0.1:PORT, and the rules of an allow list.
+// Something outside that the container reaches at 127.0.0.1:PORT.
 #pragma once
 
 #include "schema/error.hpp"
@@ -26,7 +26,8 @@ private:
 };
 
 struct UnixTarget {
-    std::string path; // absolute, no "." or ".." component, no NUL; {id} may stand in a profile's
+    std::string path; // DIRECTORY/SOCKET as is_plain_path has it; {id} may stand in a profile's
+    std::string_view directory() const { return std::string_view(path).substr(0, path.rfind('/')); }
     friend bool operator==(const UnixTarget&, const UnixTarget&) = default;
 };
 struct TcpTarget {
@@ -36,16 +37,24 @@ struct TcpTarget {
 };
 
 struct Endpoint {
-    std::string name; // [a-z0-9-]{1,32}
+    std::string name; // is_short_name
     Port listen;
     std::variant<UnixTarget, TcpTarget> to;
     friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+// Absolute, and no component is empty, "." or "..": what a prefix of the text says about the place
+// is then true but for symlinks.
+bool is_plain_path(std::string_view path);
+
+// [a-z0-9-]{1,32}: what an endpoint or a profile may be called.
+bool is_short_name(std::string_view name);
+
 constexpr std::size_t most_endpoints = 16;
 
 // "unix:/run/x.sock", "tcp:HOST:PORT".
 Result<std::variant<UnixTarget, TcpTarget>> parse_target(std::string_view text, Code code);
+Result<TcpTarget> parse_tcp_target(std::string_view text, Code code); // "HOST:PORT"
 std::string target_text(const std::variant<UnixTarget, TcpTarget>& target);
 // The JSON array form; names and ports unique, at most most_endpoints.
 Result<std::vector<Endpoint>> read_endpoints(json::View array);
@@ -53,20 +62,5 @@ Result<std::vector<Endpoint>> read_endpoints(json::View array);
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 // Refuses one name or one port twice over the whole list.
 Status check_distinct(const std::vector<Endpoint>& endpoints, Code code);
-
-struct PortRange {
-    std::uint16_t first = 443;
-    std::uint16_t last = 443; // inclusive, first <= last
-    bool udp = false;
-    friend bool operator==(const PortRange&, const PortRange&) = default;
-};
-struct AllowRule {
-    std::string to; // canonical: "10.1.0.0/16", "2001:db8::/32", "github.com", "*.x.org"
-    std::vector<PortRange> ports;    // never empty: no port means tcp 443
-    std::vector<std::string> except; // canonical prefixes inside `to`
-    friend bool operator==(const AllowRule&, const AllowRule&) = default;
-};
-Result<std::vector<AllowRule>> read_allow(json::View array);
-Result<std::vector<AllowRule>> parse_allow(std::string_view text); // JSON or short form
 
 } // namespace anchorhold

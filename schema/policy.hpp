@@ -3,6 +3,7 @@
 // A Policy nobody filled in is the built-in closed one.
 #pragma once
 
+#include "schema/allow.hpp"
 #include "schema/endpoint.hpp"
 #include "schema/posture.hpp"
 
@@ -33,7 +34,6 @@ struct Profile {
     std::optional<std::vector<AllowRule>> allow;
     Require require = Require::best;
     std::vector<std::pair<std::string, std::string>> env; // in the file's order
-    bool cri = false;
     Switches switches; // the policy's, with the profile's overrides laid over
     friend bool operator==(const Profile&, const Profile&) = default;
 };
@@ -43,8 +43,8 @@ struct Policy {
     std::string fallback = "off";       // member "default": profile of a run that asked for none
     bool annotations = true;
     Egress ceiling = Egress::off;
-    std::vector<std::string> sockets;             // absolute directories
-    std::vector<std::string> tcp_endpoints;       // "HOST:PORT"
+    std::vector<std::string> sockets; // absolute directories
+    std::vector<TcpTarget> tcp_endpoints;
     std::vector<std::string> annotation_profiles; // names
     std::optional<std::vector<AllowRule>> allow;  // nothing: no bound
     std::vector<AllowRule> deny;
@@ -53,9 +53,12 @@ struct Policy {
 
     Policy(); // the built-in closed default
     const Profile* find(std::string_view name) const;
+    std::string known_profiles() const; // "agent, ci, off"
+    friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// Validates against the schema, then reads. Code invalid_policy.
+// Reads with the place in every error, then holds the text against the schema. What a later
+// version will honour is "... not available yet". Code invalid_policy.
 Result<Policy> parse_policy(std::string text);
 
 } // namespace anchorhold

@@ -38,6 +38,7 @@ struct ProfileChoice {
     friend bool operator==(const ProfileChoice&, const ProfileChoice&) = default;
 };
 // --ah-profile, else argv[0] ("anchorhold-NAME"), else annotation, else the policy's default.
+// A name that is not there, or that an annotation may not choose, is refused wherever it stands.
 Result<ProfileChoice> choose_profile(const Policy& policy, const Asked& asked,
                                      const std::optional<std::string>& option,
                                      const std::optional<std::string>& argv0);
@@ -49,14 +50,14 @@ struct Request {
     Why why = Why::as_asked;         // as_asked, nothing_asked, policy_ceiling, empty_allow
     std::vector<Endpoint> endpoints; // {id} filled in
     std::vector<bool> bounded;       // per endpoint: an annotation's, so `sockets` bounds it
-    std::vector<AllowRule> allow;
+    std::vector<AllowRule> allow;    // of egress allowlist, never empty there
     Require require = Require::best;
     ProfileChoice profile;
     std::vector<std::pair<std::string, std::string>> env;
-    bool cri = false;
     Switches switches;
     friend bool operator==(const Request&, const Request&) = default;
 };
+// `require: asked` refuses here what would otherwise be tightened (policy_ceiling).
 Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileChoice& choice,
                         const ContainerId& id);
 
