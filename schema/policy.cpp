@@ -1,1 +1,310 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schema/policy.hpp"
+
+#include "schema/embedded.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+namespace {
+
+// Their names would be our own programs': anchorhold-hook, anchorhold-relay, anchorhold-gate.
+constexpr std::array<std::string_view, 3> reserved_names{"hook", "relay", "gate"};
+
+template <typename Value> using Choices = std::initializer_list<std::pair<std::string_view, Value>>;
+
+template <typename Value> Result<Value> read_choice(json::View at, Choices<Value> choices)
+{
+    AH_TRY(const std::string word, at.string(), "");
+    std::string known;
+    for (const auto& [name, value] : choices) {
+        if (name == word)
+            return value;
+        known += (known.empty() ? "" : " or ") + std::string(name);
+    }
+    return std::unexpected(at.expected(known));
+}
+
+// Reads a member into `into` where it is there.
+template <typename Value>
+Status read_member(json::View object, std::string_view name, Choices<Value> choices, Value& into)
+{
+    if (const auto at = object.find(name)) {
+        AH_TRY(into, read_choice(*at, choices), "");
+    }
+    return {};
+}
+
+Status read_egress(json::View object, std::string_view name, Egress& into)
+{
+    return read_member(
+        object, name,
+        {{"off", Egress::off}, {"allowlist", Egress::allowlist}, {"open", Egress::open}}, into);
+}
+
+enum class Honoured : std::uint8_t { now, later };
+
+Status check_choice(json::View object, std::string_view name, Choices<Honoured> choices)
+{
+    Honoured honoured = Honoured::now;
+    AH_CHECK(read_member(object, name, choices, honoured), "");
+    if (honoured == Honoured::later)
+        return std::unexpected(object.find(name)->wrong("not available yet"));
+    return {};
+}
+
+// Switches of which this version knows one way only; no other is accepted in silence.
+Status check_honoured(json::View object)
+{
+    using enum Honoured;
+    AH_CHECK(check_choice(object, "relay",
+                          {{"auto", now}, {"inside", now}, {"child", later}, {"host", later}}),
+             "");
+    AH_CHECK(check_choice(object, "tcp", {{"gate", now}, {"veth", later}}), "");
+    AH_CHECK(check_choice(object, "on_broker_lost", {{"keep", now}, {"stop", later}}), "");
+    return check_choice(object, "forwarding", {{"require", now}, {"enable", later}});
+}
+
+Result<Switches> read_switches(json::View object, Switches base)
+{
+    AH_CHECK(check_honoured(object), "");
+    AH_CHECK(read_member(object, "voids", {{"refuse", Voids::refuse}, {"record", Voids::record}},
+                         base.voids),
+             "");
+    AH_CHECK(
+        read_member(object, "vsock", {{"deny", Vsock::deny}, {"allow", Vsock::allow}}, base.vsock),
+        "");
+    AH_CHECK(
+        read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns),
+        "");
+    return base;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> read_env(json::View object)
+{
+    std::vector<std::pair<std::string, std::string>> env;
+    AH_TRY(const std::vector<json::View> members, object.object(), "");
+    for (const json::View member : members) {
+        std::string name = member.key();
+        if (name.empty() || name.find('=') != std::string::npos)
+            return std::unexpected(member.wrong("not the name of a variable"));
+        AH_TRY(std::string value, member.string(), "");
+        env.emplace_back(std::move(name), std::move(value));
+    }
+    return env;
+}
+
+Status check_profile_name(json::View at, std::string_view name)
+{
+    if (!is_short_name(name))
+        return std::unexpected(at.wrong("not a profile name: 1 to 32 of [a-z0-9-]"));
+    if (std::ranges::find(reserved_names, name) != reserved_names.end())
+        return std::unexpected(at.wrong("the name is reserved"));
+    return {};
+}
+
+Status check_cri(json::View object)
+{
+    const auto at = object.find("cri");
+    if (!at)
+        return {};
+    AH_TRY(const bool wanted, at->boolean(), "");
+    if (wanted)
+        return std::unexpected(at->wrong("not available yet"));
+    return {};
+}
+
+Result<Profile> read_profile(json::View object, const Switches& switches)
+{
+    AH_CHECK(object.object(), "");
+    AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
+                          "dns", "relay", "tcp", "on_broker_lost", "forwarding"}),
+             "");
+    Profile profile;
+    profile.name = object.key();
+    AH_CHECK(check_profile_name(object, profile.name), "");
+    profile.egress = profile.name == "open" ? Egress::open : Egress::off;
+    AH_CHECK(read_egress(object, "egress", profile.egress), "");
+    if (profile.name == "off" && profile.egress != Egress::off)
+        return std::unexpected(object.find("egress")->expected("off, as the name says"));
+    if (const auto at = object.find("endpoints")) {
+        AH_TRY(profile.endpoints, read_endpoints(*at), "");
+    }
+    if (const auto at = object.find("allow")) {
+        AH_TRY(profile.allow, read_rules(*at, ListKind::allow), "");
+        if (profile.egress == Egress::open)
+            return std::unexpected(at->wrong("bounds nothing while egress is open"));
+    }
+    AH_CHECK(read_member(object, "require", {{"asked", Require::asked}}, profile.require), "");
+    if (const auto at = object.find("env")) {
+        AH_TRY(profile.env, read_env(*at), "");
+    }
+    AH_CHECK(check_cri(object), "");
+    AH_TRY(profile.switches, read_switches(object, switches), "");
+    return profile;
+}
+
+Result<std::vector<std::string>> read_strings(json::View array)
+{
+    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    std::vector<std::string> texts;
+    for (const json::View item : items) {
+        AH_TRY(std::string text, item.string(), "");
+        if (std::ranges::find(texts, text) != texts.end())
+            return std::unexpected(item.wrong("is there twice"));
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
+Result<std::string> read_path(json::View at)
+{
+    AH_TRY(std::string path, at.string(), "");
+    if (!is_plain_path(path))
+        return std::unexpected(at.expected("an absolute path without empty, \".\" and \"..\" "
+                                           "components"));
+    return path;
+}
+
+// The host's parts, which later versions will make anything of but their defaults.
+Status check_network(json::View root)
+{
+    if (const auto pool = root.find("pool")) {
+        AH_TRY(const std::string prefix, pool->string(), "");
+        if (prefix != "198.18.0.0/15")
+            return std::unexpected(pool->wrong("another than 198.18.0.0/15 is not available yet"));
+    }
+    if (const auto upstream = root.find("upstream"); upstream && !upstream->is_null()) {
+        AH_CHECK(upstream->string(), "");
+        return std::unexpected(upstream->wrong("not available yet"));
+    }
+    return {};
+}
+
+Status check_version(json::View root)
+{
+    if (const auto at = root.find("version")) {
+        AH_TRY(const std::int64_t version, at->integer(), "");
+        if (version != 1)
+            return std::unexpected(at->expected("1, the only version this program knows"));
+    }
+    return {};
+}
+
+// What an annotation may ask for.
+Status read_bounds(json::View root, Policy& policy)
+{
+    if (const auto at = root.find("annotations")) {
+        AH_TRY(policy.annotations, at->boolean(), "");
+    }
+    AH_CHECK(read_egress(root, "ceiling", policy.ceiling), "");
+    if (const auto at = root.find("sockets")) {
+        AH_TRY(policy.sockets, read_strings(*at), "");
+        for (const json::View item : at->items())
+            AH_CHECK(read_path(item), "");
+    }
+    if (const auto at = root.find("tcp_endpoints")) {
+        AH_CHECK(read_strings(*at), "");
+        for (const json::View item : at->items()) {
+            AH_TRY(const std::string text, item.string(), "");
+            const auto target = parse_tcp_target(text, Code::invalid_policy);
+            if (!target)
+                return std::unexpected(item.wrong(target.error().what));
+            policy.tcp_endpoints.push_back(*target);
+        }
+    }
+    if (const auto at = root.find("allow"); at && !at->is_null()) {
+        AH_TRY(policy.allow, read_rules(*at, ListKind::allow), "");
+    }
+    if (const auto at = root.find("deny")) {
+        AH_TRY(policy.deny, read_rules(*at, ListKind::deny), "");
+    }
+    return {};
+}
+
+Status read_profiles(json::View root, Policy& policy)
+{
+    policy.profiles["off"].switches = policy.switches;
+    if (const auto at = root.find("profiles")) {
+        AH_TRY(const std::vector<json::View> members, at->object(), "");
+        for (const json::View member : members) {
+            AH_TRY(Profile profile, read_profile(member, policy.switches), "");
+            policy.profiles[profile.name] = std::move(profile);
+        }
+    }
+    if (const auto at = root.find("default")) {
+        AH_TRY(policy.fallback, at->string(), "");
+        if (policy.fallback == "open" && policy.find("open") == nullptr) {
+            Profile& open = policy.profiles["open"];
+            open.name = "open";
+            open.egress = Egress::open;
+            open.switches = policy.switches;
+        }
+        if (policy.find(policy.fallback) == nullptr)
+            return std::unexpected(at->wrong("no profile " + quoted(policy.fallback)));
+    }
+    if (const auto at = root.find("annotation_profiles")) {
+        AH_TRY(policy.annotation_profiles, read_strings(*at), "");
+        for (const json::View item : at->items()) {
+            AH_TRY(const std::string name, item.string(), "");
+            if (policy.find(name) == nullptr)
+                return std::unexpected(item.wrong("no profile " + quoted(name)));
+        }
+    }
+    return {};
+}
+
+Result<Policy> read_policy(json::View root)
+{
+    AH_CHECK(root.object(), "");
+    // First: another version may have other members.
+    AH_CHECK(check_version(root), "");
+    AH_CHECK(root.only({"version",    "runtime", "default",       "annotations",
+                        "ceiling",    "sockets", "tcp_endpoints", "annotation_profiles",
+                        "allow",      "deny",    "voids",         "vsock",
+                        "dns",        "relay",   "tcp",           "on_broker_lost",
+                        "forwarding", "pool",    "upstream",      "profiles"}),
+             "");
+    Policy policy;
+    if (const auto at = root.find("runtime")) {
+        AH_TRY(policy.runtime, read_path(*at), "");
+    }
+    AH_TRY(policy.switches, read_switches(root, {}), "");
+    AH_CHECK(check_network(root), "");
+    AH_CHECK(read_bounds(root, policy), "");
+    AH_CHECK(read_profiles(root, policy), "");
+    return policy;
+}
+
+} // namespace
+
+Policy::Policy()
+{
+    profiles["off"].name = "off";
+}
+
+const Profile* Policy::find(std::string_view name) const
+{
+    const auto found = profiles.find(std::string(name));
+    return found == profiles.end() ? nullptr : &found->second;
+}
+
+std::string Policy::known_profiles() const
+{
+    std::string list;
+    for (const auto& [name, profile] : profiles)
+        list += (list.empty() ? "" : ", ") + name;
+    return list;
+}
+
+Result<Policy> parse_policy(std::string text)
+{
+    AH_TRY(const json::Document document,
+           json::Document::parse(std::move(text), Code::invalid_policy), "");
+    AH_TRY(Policy policy, read_policy(document.root()), "");
+    AH_CHECK(json::validate(document.text(), policy_schema, Code::invalid_policy), "");
+    return policy;
+}
+
+} // namespace anchorhold

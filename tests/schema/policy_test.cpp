@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/policy.hpp"
+
+#include "tests/files.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace anchorhold;
+
+namespace {
+
+Policy policy_of(std::string text)
+{
+    auto policy = parse_policy(std::move(text));
+    REQUIRE_MESSAGE(policy.has_value(), policy.error().what);
+    return *std::move(policy);
+}
+
+std::string refusal(std::string text)
+{
+    const auto policy = parse_policy(std::move(text));
+    if (policy)
+        return "";
+    CHECK(policy.error().code == Code::invalid_policy);
+    return policy.error().what;
+}
+
+std::string in_profile(const std::string& members)
+{
+    return refusal(R"({"profiles":{"p":{)" + members + "}}}");
+}
+
+Endpoint endpoint(std::string name, std::int64_t listen, std::string_view to)
+{
+    return {std::move(name), *Port::from(listen, Code::invalid_policy),
+            *parse_target(to, Code::invalid_policy)};
+}
+
+// DESIGN 4 as it stands there.
+constexpr const char* whole = R"({ "version": 1,
+  "runtime": "/usr/sbin/runc",
+  "default": "off",
+  "annotations": true,
+  "ceiling": "off",
+  "sockets": [],
+  "tcp_endpoints": [],
+  "annotation_profiles": [],
+  "allow": null, "deny": [],
+  "voids": "refuse",
+  "vsock": "deny",
+  "dns": "nxdomain",
+  "relay": "auto",
+  "tcp": "gate",
+  "on_broker_lost": "keep",
+  "forwarding": "require",
+  "pool": "198.18.0.0/15", "upstream": null,
+  "profiles": { "agent": { "egress": "off", "env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:8080"},
+                           "endpoints": [{"name":"model","listen":8080,"to":"unix:/run/brokers/{id}/broker.sock"}] },
+                "ci":    { "egress": "allowlist", "allow": ["github.com", "pypi.org:443"], "cri": false } } })";
+
+} // namespace
+
+TEST_CASE("a file that says nothing, and no file at all, are the built-in closed policy")
+{
+    CHECK(policy_of("{}") == Policy());
+    const Policy closed;
+    CHECK(closed.fallback == "off");
+    CHECK(closed.ceiling == Egress::off);
+    Profile off;
+    off.name = "off";
+    CHECK(closed.profiles == std::map<std::string, Profile>{{"off", off}});
+    CHECK(closed.find("open") == nullptr);
+}
+
+TEST_CASE("the policy with every member there is reads as it is meant")
+{
+    Policy expected;
+    expected.runtime = "/usr/sbin/runc";
+    Profile& agent = expected.profiles["agent"];
+    agent.name = "agent";
+    agent.endpoints = {endpoint("model", 8080, "unix:/run/brokers/{id}/broker.sock")};
+    agent.env = {{"ANTHROPIC_BASE_URL", "http://127.0.0.1:8080"}};
+    Profile& ci = expected.profiles["ci"];
+    ci.name = "ci";
+    ci.egress = Egress::allowlist;
+    ci.allow = *parse_allow("github.com, pypi.org:443");
+    CHECK(policy_of(whole) == expected);
+}
+
+TEST_CASE("the example to copy is a policy")
+{
+    const Policy example = policy_of(source_file("contrib/policy.example.json"));
+    CHECK(example.sockets == std::vector<std::string>{"/run/brokers"});
+    CHECK(example.annotation_profiles == std::vector<std::string>{"agent"});
+    CHECK(example.known_profiles() == "agent, off");
+}
+
+TEST_CASE("switches of the policy hold for every profile but where it says otherwise")
+{
+    const Policy policy = policy_of(R"({"vsock":"allow","dns":"none","voids":"record",
+        "profiles":{"a":{},"b":{"dns":"nxdomain","vsock":"deny"}}})");
+    const Switches loose{Voids::record, Vsock::allow, Dns::none};
+    CHECK(policy.switches == loose);
+    CHECK(policy.find("off")->switches == loose);
+    CHECK(policy.find("a")->switches == loose);
+    CHECK(policy.find("b")->switches == Switches{Voids::record, Vsock::deny, Dns::nxdomain});
+}
+
+TEST_CASE("open exists only where the file says so")
+{
+    CHECK(policy_of("{}").find("open") == nullptr);
+    const Policy as_default = policy_of(R"({"default":"open","vsock":"allow"})");
+    CHECK(as_default.find("open")->egress == Egress::open);
+    CHECK(as_default.find("open")->switches.vsock == Vsock::allow);
+    CHECK(policy_of(R"({"profiles":{"open":{}}})").find("open")->egress == Egress::open);
+    CHECK(policy_of(R"({"profiles":{"open":{}}})").fallback == "off");
+    CHECK(policy_of(R"({"profiles":{"open":{"egress":"off"}}})").find("open")->egress ==
+          Egress::off);
+    CHECK(policy_of(R"({"profiles":{"any":{}}})").find("any")->egress == Egress::off);
+}
+
+TEST_CASE("B-47: a policy that is no policy is refused, never taken for an absent one")
+{
+    CHECK(refusal("null") == "the document: expected an object");
+    CHECK(refusal("[]") == "the document: expected an object");
+    CHECK(!refusal("").empty());
+    CHECK(!refusal("{").empty());
+    CHECK(!refusal("{}{}").empty());
+    CHECK(!refusal(R"({"ceiling":"off","ceiling":"open"})").empty());
+}
+
+TEST_CASE("B-48: unknown members and values are refused with their place")
+{
+    CHECK(refusal(R"({"cieling":"open"})") == "the document: unknown member \"cieling\"");
+    CHECK(refusal(R"({"version":2})") ==
+          "version: expected 1, the only version this program knows");
+    CHECK(refusal(R"({"ceiling":"all"})") == "ceiling: expected off or allowlist or open");
+    CHECK(refusal(R"({"ceiling":null})") == "ceiling: expected a string");
+    CHECK(refusal(R"({"annotations":"no"})") == "annotations: expected true or false");
+    CHECK(refusal(R"({"runtime":"runc"})") ==
+          "runtime: expected an absolute path without empty, \".\" and \"..\" components");
+    CHECK(refusal(R"({"sockets":["/run/../etc"]})") ==
+          "sockets[0]: expected an absolute path without empty, \".\" and \"..\" components");
+    CHECK(refusal(R"({"sockets":["/"]})") ==
+          "sockets[0]: expected an absolute path without empty, \".\" and \"..\" components");
+    CHECK(refusal(R"({"sockets":["/a","/a"]})") == "sockets[1]: is there twice");
+    CHECK(refusal(R"({"tcp_endpoints":["host"]})") ==
+          "tcp_endpoints[0]: \"host\" is not HOST:PORT");
+    CHECK(refusal(R"({"allow":["10.1.0.0/33"]})") ==
+          "allow[0]: \"10.1.0.0/33\" has no prefix length of 0 to 32");
+    CHECK(refusal(R"({"deny":["x.org:0"]})") == "deny[0]: \"x.org:0\": \"0\" is not a port");
+    CHECK(refusal(R"({"default":"agent"})") == "default: no profile \"agent\"");
+    CHECK(refusal(R"({"annotation_profiles":["ci"]})") ==
+          "annotation_profiles[0]: no profile \"ci\"");
+    CHECK(refusal(R"({"profiles":{"Agent":{}}})") ==
+          "profiles.Agent: not a profile name: 1 to 32 of [a-z0-9-]");
+    for (const std::string name : {"hook", "relay", "gate"})
+        CHECK(refusal(R"({"profiles":{")" + name + R"(":{}}})") ==
+              "profiles." + name + ": the name is reserved");
+    CHECK(refusal(R"({"profiles":{"off":{"egress":"open"}}})") ==
+          "profiles.off.egress: expected off, as the name says");
+}
+
+TEST_CASE("B-48: a profile is read as strictly as the rest")
+{
+    CHECK(in_profile(R"("ceiling":"off")") == "profiles.p: unknown member \"ceiling\"");
+    CHECK(in_profile(R"("egress":"Open")") ==
+          "profiles.p.egress: expected off or allowlist or open");
+    CHECK(in_profile(R"("require":"best")") == "profiles.p.require: expected asked");
+    CHECK(in_profile(R"("env":["A=b"])") == "profiles.p.env: expected an object");
+    CHECK(in_profile(R"("env":{"A":1})") == "profiles.p.env.A: expected a string");
+    CHECK(in_profile(R"("env":{"A=B":"c"})") ==
+          "profiles.p.env[\"A=B\"]: not the name of a variable");
+    CHECK(in_profile(R"("env":{"":"c"})") == "profiles.p.env[\"\"]: not the name of a variable");
+    CHECK(in_profile(R"("endpoints":[{"name":"m","listen":0,"to":"unix:/a/b"}])") ==
+          "profiles.p.endpoints[0].listen: 0 is not a port");
+    CHECK(in_profile(R"("endpoints":"m:1=unix:/a/b")") ==
+          "profiles.p.endpoints: expected an array");
+    CHECK(in_profile(R"("endpoints":[{"name":"m","listen":1,"to":"unix:/a/b"},
+                                     {"name":"m","listen":2,"to":"unix:/a/b"}])") ==
+          "profiles.p.endpoints: two endpoints are named m");
+    CHECK(in_profile(R"("allow":null)") == "profiles.p.allow: expected an array");
+    CHECK(in_profile(R"("egress":"open","allow":["x.org"])") ==
+          "profiles.p.allow: bounds nothing while egress is open");
+}
+
+TEST_CASE("C-51: values are taken as they are written, blanks and dollars included")
+{
+    const Policy policy = policy_of(R"({"runtime":"/opt/anchor hold/$HOME/runc",
+        "profiles":{"p":{"env":{"X":" a \"b\" $c ","A":""}}}})");
+    CHECK(policy.runtime == "/opt/anchor hold/$HOME/runc");
+    CHECK(policy.find("p")->env ==
+          std::vector<std::pair<std::string, std::string>>{{"X", " a \"b\" $c "}, {"A", ""}});
+}
+
+TEST_CASE("a value that a later version will honour is refused as not available yet")
+{
+    for (const std::string value : {R"("relay":"child")", R"("relay":"host")", R"("tcp":"veth")",
+                                    R"("on_broker_lost":"stop")", R"("forwarding":"enable")"}) {
+        const std::string name = value.substr(1, value.find(':') - 2);
+        CHECK(refusal("{" + value + "}") == name + ": not available yet");
+        CHECK(in_profile(value) == "profiles.p." + name + ": not available yet");
+    }
+    CHECK(in_profile(R"("cri":true)") == "profiles.p.cri: not available yet");
+    CHECK(refusal(R"({"upstream":"http://proxy:3128"})") == "upstream: not available yet");
+    CHECK(refusal(R"({"pool":"10.0.0.0/8"})") ==
+          "pool: another than 198.18.0.0/15 is not available yet");
+    CHECK(refusal(R"({"relay":"inside","profiles":{"p":{"relay":"auto","cri":false}}})").empty());
+}
