@@ -1,1 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
+// One table says which words are ours, what each may be told and who answers.
+#include "shim/tools.hpp"
+
+#include "hooks/teardown.hpp"
+#include "shim/tool_list.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+
+namespace {
+
+struct Tool {
+    std::string_view name;
+    std::string_view options; // of --json, --dry-run, --bundle: the first letters it takes
+    std::size_t operands;
+    Result<int> (*run)(const Session&, const ToolCall&, Told&);
+    std::string_view usage;
+};
+
+Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    if (!state)
+        return 0;
+    AH_TRY(const Swept swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove), "");
+    for (const std::string& key : swept.removed)
+        told.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
+    for (const std::string& line : swept.failed)
+        told.text += "left " + printable(line, 500) + "\n";
+    return swept.failed.empty() ? 0 : 1;
+}
+
+// These answer questions about allow lists, and there are none yet.
+Result<int> tool_later(const Session& session, const ToolCall&, Told&)
+{
+    return fail(Code::posture_unavailable,
+                session.rest[0] + ": allow lists are not available yet, so there is nothing it "
+                                  "could answer for");
+}
+
+constexpr std::array tools{
+    Tool{"doctor", "j", 0, tool_doctor, "doctor [--json]"},
+    Tool{"explain", "b", 0, tool_explain, "explain --bundle DIR"},
+    Tool{"check", "b", 1, tool_later, "check [--bundle DIR] DEST"},
+    Tool{"runs", "j", 0, tool_runs, "runs [--json]"},
+    Tool{"show", "j", 1, tool_show, "show [--json] ID"},
+    Tool{"denials", "j", 1, tool_later, "denials [--json] ID"},
+    Tool{"gc", "d", 0, tool_gc, "gc [--dry-run]"},
+};
+
+const Tool* find_tool(std::string_view word)
+{
+    const auto* const found = std::ranges::find(tools, word, &Tool::name);
+    return found == tools.end() ? nullptr : found;
+}
+
+// Takes one word, and the next with it for --bundle DIR; false: the tool does not know it.
+bool take_word(const Tool& tool, const std::vector<std::string>& words, std::size_t& at,
+               ToolCall& call)
+{
+    const std::string_view word = words[at];
+    const auto takes = [&](char letter) { return tool.options.contains(letter); };
+    if (word == "--json" && takes('j'))
+        return call.json = true;
+    if (word == "--dry-run" && takes('d'))
+        return call.dry_run = true;
+    if (word.starts_with("--bundle=") && takes('b')) {
+        call.bundle = word.substr(word.find('=') + 1);
+        return !call.bundle.empty();
+    }
+    if (word == "--bundle" && takes('b') && at + 1 < words.size()) {
+        call.bundle = words[++at];
+        return !call.bundle.empty();
+    }
+    if (word.starts_with("-") || call.operands.size() == tool.operands)
+        return false;
+    call.operands.emplace_back(word);
+    return true;
+}
+
+} // namespace
+
+bool is_tool(std::string_view word)
+{
+    return find_tool(word) != nullptr;
+}
+
+Result<int> run_tool(const Session& session, Told& told)
+{
+    const Tool* const tool = find_tool(session.rest[0]);
+    ToolCall call;
+    bool known = true;
+    for (std::size_t at = 1; at < session.rest.size() && known; ++at)
+        known = take_word(*tool, session.rest, at, call);
+    if (!known || call.operands.size() != tool->operands)
+        return fail(Code::invalid_request, "usage: anchorhold " + std::string(tool->usage));
+    return tool->run(session, call, told);
+}
+
+} // namespace anchorhold

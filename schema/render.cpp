@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/render.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+namespace anchorhold {
+
+namespace {
+
+// The text is UTF-8 and was made printable: continuation bytes take no column.
+std::size_t columns(std::string_view text)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
+void pad(std::string& text, std::size_t from, std::size_t width)
+{
+    const std::size_t taken = columns(std::string_view(text).substr(from));
+    if (taken < width)
+        text.append(width - taken, ' ');
+}
+
+std::string time_text(std::int64_t seconds)
+{
+    if (seconds == 0)
+        return {};
+    const std::time_t time = seconds;
+    std::tm parts = {};
+    ::gmtime_r(&time, &parts);
+    std::array<char, 32> text{};
+    const std::size_t length =
+        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return {text.data(), length};
+}
+
+std::vector<std::string> one(std::string text)
+{
+    if (text.empty())
+        return {};
+    return {printable(text, 1000)};
+}
+
+std::vector<std::string> all(const std::vector<std::string>& texts)
+{
+    std::vector<std::string> safe;
+    for (const std::string& text : texts)
+        safe.push_back(printable(text, 1000));
+    return safe;
+}
+
+std::vector<std::string> endpoint_lines(const std::vector<Endpoint>& endpoints)
+{
+    std::vector<std::string> lines;
+    for (const Endpoint& endpoint : endpoints)
+        lines.push_back(printable(endpoint.name +
+                                      " at 127.0.0.1:" + std::to_string(endpoint.listen.number()) +
+                                      " to " + target_text(endpoint.to),
+                                  1000));
+    return lines;
+}
+
+std::string process_text(const ProcessIdentity& process)
+{
+    return process.pid == 0 ? std::string() : "pid " + std::to_string(process.pid);
+}
+
+std::string joined(const std::vector<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+} // namespace
+
+std::string render_table(const std::vector<std::vector<std::string>>& rows)
+{
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], columns(row[i]));
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::size_t from = text.size();
+            text += row[i];
+            if (i + 1 < row.size())
+                pad(text, from, widths[i] + 2);
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+std::string render_facts(const Facts& facts)
+{
+    std::size_t width = 0;
+    for (const auto& [name, values] : facts)
+        width = values.empty() ? width : std::max(width, name.size() + 1);
+    std::string text;
+    for (const auto& [name, values] : facts) {
+        std::string label = std::string(name) + ":";
+        for (const std::string& value : values) {
+            const std::size_t from = text.size();
+            text += label;
+            pad(text, from, width + 2);
+            text += value + "\n";
+            label.clear();
+        }
+    }
+    return text;
+}
+
+std::string render_runs(const std::vector<Record>& records)
+{
+    std::vector<std::vector<std::string>> rows{{"ID", "STATE", "POSTURE", "INIT", "NETWORK"}};
+    for (const Record& record : records)
+        rows.push_back({printable(record.id, 40), std::string(word_for(record.state)),
+                        std::string(word_for(record.posture)),
+                        record.init.pid == 0 ? "-" : std::to_string(record.init.pid),
+                        record.sentence});
+    return render_table(rows);
+}
+
+std::string render_record(const Record& record)
+{
+    return record.sentence + "\n" +
+           render_facts({
+               {"id", one(record.id)},
+               {"key", one(record.key + "." + record.generation)},
+               {"state", one(std::string(word_for(record.state)))},
+               {"why", one(std::string(word_for(record.why)))},
+               {"code", one(record.code)},
+               {"reason", one(record.reason)},
+               {"profile", one(record.profile)},
+               {"technique", one(std::string(word_for(record.technique)))},
+               {"endpoints", endpoint_lines(record.endpoints)},
+               {"verified", one(joined(record.verified))},
+               {"voids", all(record.voids)},
+               {"other channels", all(record.other_channels)},
+               {"advice", all(record.advice)},
+               {"removed variables", one(joined(record.removed_env))},
+               {"removed capabilities", one(joined(record.removed_caps))},
+               {"removed hooks", all(record.removed_hooks)},
+               {"network namespace replaced", one(record.replaced_netns)},
+               {"init", one(process_text(record.init))},
+               {"created", one(time_text(record.created))},
+               {"ended", one(time_text(record.ended))},
+               {"runtime", one(record.delegate)},
+               {"root", one(record.root)},
+               {"bundle", one(record.bundle)},
+           });
+}
+
+std::string render_plan(const Plan& plan)
+{
+    std::vector<std::string> mounts;
+    for (const MountEdit& mount : plan.mounts)
+        mounts.push_back(printable(mount.source + " on " + mount.destination, 1000));
+    std::vector<std::string> env;
+    for (const auto& [name, value] : plan.env)
+        env.push_back(printable(name + "=" + value, 1000));
+    const auto when = [](bool wanted, const char* what) {
+        return wanted ? std::vector<std::string>{what} : std::vector<std::string>{};
+    };
+    return render_facts({
+        {"network namespace", when(plan.network == NetworkNamespace::own, "its own, fresh")},
+        {"command", one(plan.command_prefix.empty() ? "" : joined(plan.command_prefix) + " ...")},
+        {"mounts", mounts},
+        {"resolv.conf", when(plan.cover_resolv_conf, "answered with NXDOMAIN inside")},
+        {"proxy variables", when(plan.strip_proxies, "removed")},
+        {"variables set", env},
+        {"capabilities", when(plan.strip_net_caps, "CAP_NET_ADMIN and CAP_NET_RAW removed")},
+        {"system calls", when(plan.seccomp.wanted,
+                              plan.seccomp.deny_vsock
+                                  ? "ways round the namespace denied, vsock among them"
+                                  : "ways round the namespace denied, vsock allowed by policy")},
+        {"hooks", when(plan.hooks, "createRuntime and poststop of anchorhold-hook")},
+        {"engine's network hook", when(plan.drop_setkey_hook, "removed where there is one")},
+    });
+}
+
+} // namespace anchorhold

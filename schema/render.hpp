@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records, decisions and plans as people read them: aligned, one fact a line, whatever came from
+// outside escaped. Pure; `--json` output is the records themselves.
+#pragma once
+
+#include "schema/record.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace anchorhold {
+
+// Columns padded to their widest cell, two blanks between them; no trailing blanks.
+std::string render_table(const std::vector<std::vector<std::string>>& rows);
+// "name:  value" lines, values aligned; an entry with an empty value is left out, further lines of
+// a list are indented below the first.
+using Facts = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
+std::string render_facts(const Facts& facts);
+
+std::string render_runs(const std::vector<Record>& records); // one line each, with a heading
+std::string render_record(const Record& record);
+std::string render_plan(const Plan& plan);
+
+} // namespace anchorhold

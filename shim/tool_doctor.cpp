@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// `doctor`: what this host can do, found out by doing it, and which engines know of us.
+#include "hooks/files.hpp"
+#include "hooks/probe.hpp"
+#include "schema/json.hpp"
+#include "schema/render.hpp"
+#include "shim/helpers.hpp"
+#include "shim/tool_list.hpp"
+
+#include <array>
+#include <cstring>
+#include <unistd.h>
+
+namespace anchorhold {
+
+namespace {
+
+struct Engine {
+    const char* name;
+    const char* program;
+    std::array<const char*, 2> settings; // where it would name us
+    const char* example;                 // what to copy
+};
+
+constexpr std::array engines{
+    Engine{"containerd",
+           "/usr/bin/containerd",
+           {"/etc/containerd/config.toml", "/etc/containerd/conf.d/anchorhold.toml"},
+           "contrib/containerd"},
+    Engine{"podman",
+           "/usr/bin/podman",
+           {"/etc/containers/containers.conf", "/etc/containers/containers.conf.d/anchorhold.conf"},
+           "contrib/podman"},
+    Engine{"docker", "/usr/bin/dockerd", {"/etc/docker/daemon.json", nullptr}, "contrib/docker"},
+    Engine{"cri-o",
+           "/usr/bin/crio",
+           {"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/anchorhold.conf"},
+           "contrib/crio"},
+};
+
+constexpr std::size_t most_settings = std::size_t{1024} * 1024;
+
+struct EngineState {
+    std::string name;
+    bool set_up = false;
+    std::string says;
+};
+
+std::vector<EngineState> look_at_engines()
+{
+    std::vector<EngineState> found;
+    for (const Engine& engine : engines) {
+        if (::access(engine.program, X_OK) != 0)
+            continue;
+        EngineState state{engine.name, false,
+                          std::string("does not name anchorhold; copy from ") + engine.example};
+        for (const char* const path : engine.settings) {
+            const auto text = path != nullptr ? read_file(path, most_settings)
+                                              : Result<std::optional<std::string>>();
+            if (text && *text && (*text)->contains("anchorhold"))
+                state = {engine.name, true, std::string("names anchorhold in ") + path};
+        }
+        found.push_back(std::move(state));
+    }
+    return found;
+}
+
+std::string reason_of(const ProbeAnswer& answer)
+{
+    if (answer.yes)
+        return {};
+    return answer.number == 0 ? answer.step : system_error(answer.step, answer.number).what;
+}
+
+std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
+                    const Session& session)
+{
+    json::Writer writer(json::Layout::pretty);
+    writer.begin_object().key("probes").begin_array();
+    for (const ProbeAnswer& answer : answers) {
+        writer.begin_object().member("name", answer.name).key("yes").boolean(answer.yes);
+        writer.member("step", answer.step).key("errno").integer(answer.number);
+        writer.member("remedy", answer.remedy).end_object();
+    }
+    writer.end_array().key("engines").begin_array();
+    for (const EngineState& engine : found) {
+        writer.begin_object().member("name", engine.name).key("set_up").boolean(engine.set_up);
+        writer.member("says", engine.says).end_object();
+    }
+    writer.end_array().member("runtime", session.delegate);
+    writer.member("policy", session.policy ? "" : session.policy.error().what).end_object();
+    return writer.take();
+}
+
+std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
+                    const Session& session)
+{
+    std::vector<std::vector<std::string>> rows;
+    for (const ProbeAnswer& answer : answers) {
+        rows.push_back({answer.name, answer.yes ? "yes" : "NO", reason_of(answer)});
+        if (!answer.remedy.empty())
+            rows.push_back({"", "", "remedy: " + answer.remedy});
+    }
+    rows.push_back({"policy", session.policy ? "yes" : "NO",
+                    session.policy ? session.policy_path : session.policy.error().what});
+    rows.push_back({"runtime", session.obstacle ? "NO" : "yes",
+                    session.obstacle ? session.obstacle->what : session.delegate});
+    for (const EngineState& engine : found)
+        rows.push_back({engine.name, engine.set_up ? "yes" : "no", engine.says});
+    return render_table(rows);
+}
+
+} // namespace
+
+Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(const Helpers helpers, find_helpers(), "");
+    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
+    AH_TRY(const auto answers, probe_host(state, helpers.relay, Freshness::again), "");
+    const auto found = look_at_engines();
+    told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
+    bool well = session.policy.has_value() && !session.obstacle;
+    for (const ProbeAnswer& answer : answers)
+        well = well && answer.yes;
+    return well ? 0 : 1;
+}
+
+} // namespace anchorhold

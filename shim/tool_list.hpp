@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools behind tools.cpp's table. Each appends to `told` what a person, or with --json a
+// program, reads on stdout, and returns the exit status.
+#pragma once
+
+#include "shim/tools.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+struct ToolCall {
+    bool json = false;
+    bool dry_run = false;
+    std::string bundle; // empty: the cwd
+    std::vector<std::string> operands;
+};
+
+// Every probe asked again, every engine that can be found; 1 when something is not as it should.
+Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told);
+// The decision and the plan for a bundle; nothing is touched but the cache of the probes.
+Result<int> tool_explain(const Session& session, const ToolCall& call, Told& told);
+Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told);
+Result<int> tool_show(const Session& session, const ToolCall& call, Told& told);
+
+} // namespace anchorhold
