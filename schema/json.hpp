@@ -90,6 +90,7 @@ public:
 
     // Typed reads. The error, of the document's code, is "WHERE: expected a string".
     Result<std::string> string() const; // decoded; "WHERE: invalid UTF-8" when it is not
+    Result<std::string> bytes() const;  // decoded, in whatever encoding it came
     Result<bool> boolean() const;
     Result<std::int64_t> integer() const; // an integer literal that fits
     Result<std::vector<View>> array() const;

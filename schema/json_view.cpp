@@ -113,12 +113,17 @@ std::size_t View::size() const
 
 Result<std::string> View::string() const
 {
-    if (kind() != Kind::string)
-        return std::unexpected(expected("a string"));
-    std::string text = Document::decode(raw());
-    if (!is_utf8(text))
+    auto text = bytes();
+    if (text && !is_utf8(*text))
         return std::unexpected(wrong("invalid UTF-8"));
     return text;
+}
+
+Result<std::string> View::bytes() const
+{
+    if (kind() != Kind::string)
+        return std::unexpected(expected("a string"));
+    return Document::decode(raw());
 }
 
 Result<bool> View::boolean() const

@@ -209,6 +209,7 @@ TEST_CASE("invalid UTF-8 is refused in names and kept in values nobody interpret
     const Document document = parsed("{\"a\":\"\xff\xfe\",\"b\":\"\xed\xb0\x80\"}");
     CHECK(at(document.root(), "a").raw() == "\"\xff\xfe\"");
     CHECK(at(document.root(), "a").string().error().what == "a: invalid UTF-8");
+    CHECK(at(document.root(), "a").bytes() == "\xff\xfe");
     CHECK(at(document.root(), "b").string().error().what == "b: invalid UTF-8");
 }
 

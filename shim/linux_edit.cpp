@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `linux`. Without one, or without namespaces in it, runc 1.1.5 runs the container in
+// the host's and leaves its mounts there (measured): then all of them are given.
+#include "shim/config_parts.hpp"
+#include "shim/seccomp_edit.hpp"
+
+#include <limits>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::string_view port_start = "net.ipv4.ip_unprivileged_port_start";
+// runc takes a sysctl's name in either form, as sysctl(8) does.
+constexpr std::string_view port_start_as_path = "net/ipv4/ip_unprivileged_port_start";
+constexpr std::string_view own_network = R"({"type":"network"})";
+constexpr std::string_view own_mounts = R"({"type":"mount"})";
+constexpr std::string_view own_everything =
+    R"({"type":"mount"},{"type":"pid"},{"type":"ipc"},{"type":"uts"},{"type":"network"})";
+
+std::string port_start_member()
+{
+    return json::quote(port_start) + R"(:"53")";
+}
+
+Status edit_namespaces(json::View section, Edits& edits)
+{
+    AH_TRY(const auto namespaces, container(section, "namespaces", json::Kind::array), "");
+    if (!namespaces || namespaces->size() == 0) {
+        edits.add_to_member(section, "namespaces", json::Kind::array, Side::back,
+                            std::string(own_everything));
+        return {};
+    }
+    bool network = false;
+    bool mount = false;
+    for (const json::View& entry : namespaces->items()) {
+        AH_CHECK(entry.object(), "");
+        const auto type = entry.find("type");
+        if (!type)
+            return std::unexpected(entry.expected("a member \"type\""));
+        AH_TRY(const std::string name, type->string(), "");
+        mount = mount || name == "mount";
+        if (name != "network")
+            continue;
+        // crun takes the host's from a second entry (measured).
+        if (network)
+            return std::unexpected(entry.wrong("a second network namespace"));
+        network = true;
+        if (entry.find("path"))
+            edits.replace(entry, std::string(own_network));
+    }
+    if (!mount)
+        edits.add(*namespaces, Side::back, std::string(own_mounts));
+    if (!network)
+        edits.add(*namespaces, Side::back, std::string(own_network));
+    return {};
+}
+
+Status edit_sysctl(json::View section, Edits& edits)
+{
+    AH_TRY(const auto sysctl, container(section, "sysctl", json::Kind::object), "");
+    if (!sysctl || (!sysctl->find(port_start) && !sysctl->find(port_start_as_path)))
+        edits.add_to_member(section, "sysctl", json::Kind::object, Side::back, port_start_member());
+    return {};
+}
+
+Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
+{
+    AH_TRY(const auto resources, container(section, "resources", json::Kind::object), "");
+    if (!resources)
+        return {};
+    AH_TRY(const auto pids, container(*resources, "pids", json::Kind::object), "");
+    const auto limit = pids ? pids->find("limit") : std::nullopt;
+    if (!limit || limit->is_null())
+        return {};
+    AH_TRY(const std::int64_t number, limit->integer(), "");
+    if (number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra)
+        edits.replace(*limit, std::to_string(number + extra));
+    return {};
+}
+
+bool wants_port_start(const Plan& plan)
+{
+    return plan.free_low_ports && plan.network == NetworkNamespace::own;
+}
+
+std::string whole_section(const Plan& plan)
+{
+    std::string members;
+    const auto add = [&](const std::string& member) {
+        members += (members.empty() ? "" : ",") + member;
+    };
+    if (plan.network == NetworkNamespace::own)
+        add("\"namespaces\":[" + std::string(own_everything) + "]");
+    if (wants_port_start(plan))
+        add("\"sysctl\":{" + port_start_member() + "}");
+    if (plan.seccomp.wanted)
+        add("\"seccomp\":" + whole_profile(plan.seccomp));
+    return members;
+}
+
+} // namespace
+
+Status edit_linux(json::View config, const Plan& plan, Edits& edits)
+{
+    AH_TRY(const auto section, container(config, "linux", json::Kind::object), "");
+    if (!section || section->size() == 0) {
+        if (const std::string members = whole_section(plan); !members.empty())
+            edits.add_to_member(config, "linux", json::Kind::object, Side::back, members);
+        return {};
+    }
+    if (plan.network == NetworkNamespace::own)
+        AH_CHECK(edit_namespaces(*section, edits), "");
+    if (wants_port_start(plan))
+        AH_CHECK(edit_sysctl(*section, edits), "");
+    if (plan.extra_pids > 0)
+        AH_CHECK(edit_pids(*section, plan.extra_pids, edits), "");
+    AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp), "");
+    edits.take(std::move(seccomp.splices));
+    return {};
+}
+
+} // namespace anchorhold
