@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// One whole plan per test: a part too many must fail as much as one that is missing.
+#include "schema/plan.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace anchorhold;
+
+namespace {
+
+Request asking(Egress egress)
+{
+    Request request;
+    request.asked = request.egress = egress;
+    return request;
+}
+
+Endpoint endpoint(std::string name, std::int64_t listen, std::string_view to)
+{
+    return {std::move(name), *Port::from(listen, Code::invalid_request),
+            *parse_target(to, Code::invalid_request)};
+}
+
+RunPaths paths()
+{
+    RunPaths paths;
+    paths.hook = "/usr/libexec/anchorhold/anchorhold-hook";
+    paths.relay = "/usr/libexec/anchorhold/anchorhold-relay";
+    paths.relay_mount_options = {"nodev", "noatime", "noexec"};
+    paths.state_dir = "/run/anchorhold";
+    paths.inside = "/run/anchorhold/runs/0123456789ab/inside";
+    paths.place = "/dev/anchorhold";
+    paths.key = "0123456789ab";
+    paths.generation = "00112233445566ff";
+    paths.host_netns = {4, 4026531840};
+    return paths;
+}
+
+const EndpointPlace model{endpoint("model", 8080, "unix:/run/brokers/42/broker.sock"),
+                          "/run/brokers/42",
+                          "broker.sock",
+                          {24, 99}};
+const EndpointPlace search{
+    endpoint("search", 9000, "unix:/run/search/1/s"), "/run/search/1", "s", {24, 100}};
+
+Plan planned(Request request, std::vector<EndpointPlace> places)
+{
+    for (const EndpointPlace& place : places)
+        request.endpoints.push_back(place.endpoint);
+    const auto decision = decide(request, {true, true});
+    REQUIRE(decision);
+    return make_plan(request, *decision, places, paths());
+}
+
+// What every run that is not left alone gets.
+Plan hooked()
+{
+    Plan plan;
+    plan.hooks = true;
+    plan.hook_path = "/usr/libexec/anchorhold/anchorhold-hook";
+    plan.state_dir = "/run/anchorhold";
+    plan.key = "0123456789ab";
+    plan.generation = "00112233445566ff";
+    plan.mark = "0123456789ab.00112233445566ff";
+    return plan;
+}
+
+Plan confined()
+{
+    Plan plan = hooked();
+    plan.network = NetworkNamespace::own;
+    plan.drop_setkey_hook = true;
+    plan.strip_net_caps = true;
+    plan.strip_proxies = true;
+    plan.seccomp = {true, true};
+    return plan;
+}
+
+const std::vector<std::string> of_directory{"rbind", "ro", "nosuid", "nodev", "noexec"};
+
+std::vector<MountEdit> model_mounts()
+{
+    return {{"/dev/anchorhold/relay",
+             "/usr/libexec/anchorhold/anchorhold-relay",
+             // Never noexec, and no flag twice.
+             {"bind", "ro", "nosuid", "nodev", "noatime"}},
+            {"/dev/anchorhold/run", "/run/anchorhold/runs/0123456789ab/inside", of_directory},
+            {"/dev/anchorhold/endpoint/model", "/run/brokers/42", of_directory}};
+}
+
+} // namespace
+
+TEST_CASE("a severed run gets a namespace of its own and loses what could lead out")
+{
+    CHECK(planned(asking(Egress::off), {}) == confined());
+}
+
+TEST_CASE("a relayed run starts behind the relay, with its sockets' directories read-only")
+{
+    Plan expected = confined();
+    expected.mounts = model_mounts();
+    expected.mounts.push_back({"/dev/anchorhold/endpoint/search", "/run/search/1", of_directory});
+    expected.command_prefix = {"/dev/anchorhold/relay",
+                               "--inside",
+                               "/dev/anchorhold/run",
+                               "--mark",
+                               "00112233445566ff",
+                               "--host-netns",
+                               "4:4026531840",
+                               "--dns",
+                               "--endpoint",
+                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+                               "--endpoint",
+                               "9000=/dev/anchorhold/endpoint/search/s@24:100",
+                               "--"};
+    expected.cover_resolv_conf = true;
+    expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
+    expected.free_low_ports = true;
+    expected.extra_pids = 1;
+    CHECK(planned(asking(Egress::off), {model, search}) == expected);
+}
+
+TEST_CASE("dns: none leaves resolv.conf and port 53 alone, vsock: allow its family")
+{
+    Plan expected = confined();
+    expected.mounts = model_mounts();
+    expected.command_prefix = {"/dev/anchorhold/relay",
+                               "--inside",
+                               "/dev/anchorhold/run",
+                               "--mark",
+                               "00112233445566ff",
+                               "--host-netns",
+                               "4:4026531840",
+                               "--endpoint",
+                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+                               "--"};
+    expected.seccomp = {true, false};
+    expected.extra_pids = 1;
+    Request request = asking(Egress::off);
+    request.switches.dns = Dns::none;
+    request.switches.vsock = Vsock::allow;
+    CHECK(planned(request, {model}) == expected);
+}
+
+TEST_CASE("an endpoint on a low port frees those, whoever the command's user is")
+{
+    Request request = asking(Egress::off);
+    request.switches.dns = Dns::none;
+    EndpointPlace low = model;
+    CHECK(!planned(request, {low}).free_low_ports);
+    low.endpoint.listen = *Port::from(80, Code::invalid_request);
+    CHECK(planned(request, {low}).free_low_ports);
+    // In the engine's own namespace sysctls are not ours to set.
+    CHECK(!planned(asking(Egress::open), {low}).free_low_ports);
+}
+
+TEST_CASE("open with an endpoint gets the relay and nothing taken away")
+{
+    Plan expected = hooked();
+    expected.network = NetworkNamespace::keep;
+    expected.mounts = model_mounts();
+    expected.command_prefix = {"/dev/anchorhold/relay",
+                               "--inside",
+                               "/dev/anchorhold/run",
+                               "--mark",
+                               "00112233445566ff",
+                               "--endpoint",
+                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+                               "--"};
+    expected.extra_pids = 1;
+    CHECK(planned(asking(Egress::open), {model}) == expected);
+}
+
+TEST_CASE("a profile's env is set in every posture")
+{
+    const std::vector<std::pair<std::string, std::string>> env{{"A", "b"}};
+    Request request = asking(Egress::off);
+    request.env = env;
+    Plan severed = confined();
+    severed.env = env;
+    CHECK(planned(request, {}) == severed);
+
+    request = asking(Egress::open);
+    request.env = env;
+    Plan open = hooked();
+    open.network = NetworkNamespace::keep;
+    open.env = env;
+    CHECK(planned(request, {}) == open);
+}
+
+TEST_CASE("open with nothing to add plans nothing at all")
+{
+    Plan nothing;
+    nothing.network = NetworkNamespace::keep;
+    CHECK(planned(asking(Egress::open), {}) == nothing);
+}
+
+TEST_CASE("a file's identity is written and read in decimal")
+{
+    const FileIdentity identity{24, 18446744073709551615U};
+    CHECK(identity.text() == "24:18446744073709551615");
+    CHECK(*FileIdentity::parse(identity.text(), Code::invalid_request) == identity);
+    for (const std::string_view text :
+         {"", "24", "24:", ":1", "24:1:2", "24:1 ", "-1:2", "0x1:2", "24:18446744073709551616"}) {
+        const auto wrong = FileIdentity::parse(text, Code::invalid_request);
+        REQUIRE(!wrong);
+        CHECK(wrong.error().what == quoted(text) + " is not a device:inode");
+    }
+}
