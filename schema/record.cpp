@@ -1,1 +1,284 @@
 // SPDX-License-Identifier: Apache-2.0
+// Members that hold the same kind of value are tables, read and written by the same loop. A member
+// that a record lacks keeps its default, so that what an older version wrote can be read; a member
+// nobody knows is passed over, so that what a later version of the same schema wrote can be too.
+#include "schema/record.hpp"
+
+#include "schema/run_key.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+namespace anchorhold {
+namespace {
+
+template <typename Value> using Members = std::pair<std::string_view, Value Record::*>;
+
+constexpr std::array<Members<std::string>, 4> names{{
+    {"key", &Record::key},
+    {"id", &Record::id},
+    {"root", &Record::root},
+    {"generation", &Record::generation},
+}};
+constexpr std::array<Members<std::string>, 4> sentences{{
+    {"profile", &Record::profile},
+    {"sentence", &Record::sentence},
+    {"code", &Record::code},
+    {"reason", &Record::reason},
+}};
+constexpr std::array<Members<std::string>, 5> circumstances{{
+    {"replaced_netns", &Record::replaced_netns},
+    {"delegate", &Record::delegate},
+    {"bundle", &Record::bundle},
+    {"config_digest", &Record::config_digest},
+    {"boot_id", &Record::boot_id},
+}};
+constexpr std::array<Members<std::vector<std::string>>, 7> lists{{
+    {"verified", &Record::verified},
+    {"voids", &Record::voids},
+    {"other_channels", &Record::other_channels},
+    {"advice", &Record::advice},
+    {"removed_env", &Record::removed_env},
+    {"removed_caps", &Record::removed_caps},
+    {"removed_hooks", &Record::removed_hooks},
+}};
+constexpr std::array<Members<FileIdentity>, 2> identities{{
+    {"host_netns", &Record::host_netns},
+    {"host_pidns", &Record::host_pidns},
+}};
+constexpr std::array<Members<ProcessIdentity>, 2> processes{{
+    {"creator", &Record::creator},
+    {"init", &Record::init},
+}};
+constexpr std::array<Members<std::int64_t>, 2> times{{
+    {"created", &Record::created},
+    {"ended", &Record::ended},
+}};
+
+// JSON has no unsigned integers; nothing we count comes near the end of the signed ones.
+std::int64_t signed_of(std::uint64_t number)
+{
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min(number, most));
+}
+
+template <typename Table>
+void write_texts(json::Writer& out, const Table& table, const Record& from)
+{
+    for (const auto& [name, member] : table)
+        out.member(name, from.*member);
+}
+
+void write_endpoints(json::Writer& out, const std::vector<Endpoint>& endpoints)
+{
+    out.key("endpoints").begin_array();
+    for (const Endpoint& endpoint : endpoints) {
+        out.begin_object().member("name", endpoint.name);
+        out.key("listen").integer(endpoint.listen.number());
+        out.member("to", target_text(endpoint.to)).end_object();
+    }
+    out.end_array();
+}
+
+// What is not there yet is left out: a process that was not started, a time that did not come.
+void write_circumstances(json::Writer& out, const Record& record)
+{
+    write_texts(out, circumstances, record);
+    for (const auto& [name, member] : identities)
+        out.member(name, (record.*member).text());
+    if (record.netns)
+        out.member("netns", record.netns->text());
+    for (const auto& [name, member] : processes) {
+        const ProcessIdentity& process = record.*member;
+        if (process == ProcessIdentity{})
+            continue;
+        out.key(name).begin_object().key("pid").integer(process.pid);
+        out.key("start").integer(signed_of(process.start)).end_object();
+    }
+    for (const auto& [name, member] : times) {
+        if (record.*member != 0)
+            out.key(name).integer(record.*member);
+    }
+}
+
+Result<std::uint64_t> read_count(json::View at)
+{
+    AH_TRY(const std::int64_t number, at.integer(), "");
+    if (number < 0)
+        return std::unexpected(at.expected("a count"));
+    return static_cast<std::uint64_t>(number);
+}
+
+Result<std::vector<std::string>> read_list(json::View array)
+{
+    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    std::vector<std::string> texts;
+    for (const json::View item : items) {
+        AH_TRY(std::string text, item.string(), "");
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
+Result<ProcessIdentity> read_process(json::View object)
+{
+    AH_CHECK(object.object(), "");
+    ProcessIdentity process;
+    if (const auto pid = object.find("pid")) {
+        AH_TRY(process.pid, pid->integer(), "");
+    }
+    if (const auto start = object.find("start")) {
+        AH_TRY(process.start, read_count(*start), "");
+    }
+    return process;
+}
+
+Result<FileIdentity> read_identity(json::View at)
+{
+    AH_TRY(const std::string text, at.string(), "");
+    const auto identity = FileIdentity::parse(text, Code::network_setup_failed);
+    if (!identity)
+        return std::unexpected(at.wrong(identity.error().what));
+    return identity;
+}
+
+template <typename Enum> using FromWord = std::optional<Enum> (*)(std::string_view);
+
+template <typename Enum>
+Status read_word(json::View object, std::string_view name, FromWord<Enum> from, Enum& into)
+{
+    const auto at = object.find(name);
+    if (!at)
+        return {};
+    AH_TRY(const std::string word, at->string(), "");
+    const auto value = from(word);
+    if (!value)
+        return std::unexpected(at->wrong(quoted(word) + " is not known here"));
+    into = *value;
+    return {};
+}
+
+template <typename Table, typename Read>
+Status read_members(json::View object, const Table& table, Read read, Record& into)
+{
+    for (const auto& [name, member] : table) {
+        if (const auto at = object.find(name)) {
+            AH_TRY(into.*member, read(*at), "");
+        }
+    }
+    return {};
+}
+
+Status read_schema(json::View root, Record& record)
+{
+    const auto at = root.find("schema");
+    if (!at)
+        return std::unexpected(root.wrong("has no schema number"));
+    AH_TRY(const std::int64_t schema, at->integer(), "");
+    if (schema < 1 || schema > Record::current_schema)
+        return std::unexpected(at->wrong(std::to_string(schema) + " is not known here, 1 to " +
+                                         std::to_string(Record::current_schema) + " are"));
+    record.schema = static_cast<int>(schema);
+    return {};
+}
+
+// What names a run becomes part of paths.
+Status check_names(json::View root, const Record& record)
+{
+    if (!RunKey::parse(record.key))
+        return std::unexpected(root.wrong("has no key of a run"));
+    const bool is_hex =
+        record.generation.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (record.generation.empty() || !is_hex)
+        return std::unexpected(root.wrong("has no generation"));
+    if (!root.find("state"))
+        return std::unexpected(root.wrong("has no state"));
+    return {};
+}
+
+Result<Record> read_record(json::View root)
+{
+    AH_CHECK(root.object(), "");
+    Record record;
+    AH_CHECK(read_schema(root, record), "");
+    const auto text = [](json::View at) { return at.string(); };
+    const auto number = [](json::View at) { return at.integer(); };
+    AH_CHECK(read_members(root, names, text, record), "");
+    AH_CHECK(read_members(root, sentences, text, record), "");
+    AH_CHECK(read_members(root, circumstances, text, record), "");
+    AH_CHECK(read_members(root, lists, read_list, record), "");
+    AH_CHECK(read_members(root, identities, read_identity, record), "");
+    AH_CHECK(read_members(root, processes, read_process, record), "");
+    AH_CHECK(read_members(root, times, number, record), "");
+    AH_CHECK(read_word<RunState>(root, "state", run_state_from, record.state), "");
+    AH_CHECK(read_word<Egress>(root, "requested", egress_from, record.requested), "");
+    AH_CHECK(read_word<Posture>(root, "posture", posture_from, record.posture), "");
+    AH_CHECK(read_word<Technique>(root, "technique", technique_from, record.technique), "");
+    AH_CHECK(read_word<Why>(root, "why", why_from, record.why), "");
+    if (const auto at = root.find("endpoints")) {
+        AH_TRY(record.endpoints, read_endpoints(*at), "");
+    }
+    if (const auto at = root.find("netns")) {
+        AH_TRY(record.netns, read_identity(*at), "");
+    }
+    if (const auto at = root.find("drops")) {
+        AH_TRY(record.drops, read_count(*at), "");
+    }
+    AH_CHECK(check_names(root, record), "");
+    return record;
+}
+
+} // namespace
+
+std::string_view word_for(RunState state)
+{
+    switch (state) {
+    case RunState::planned: return "planned";
+    case RunState::enforced: return "enforced";
+    case RunState::ended: return "ended";
+    case RunState::failed: return "failed";
+    }
+    std::abort(); // a byte that is no RunState: refuse to guess
+}
+
+std::optional<RunState> run_state_from(std::string_view word)
+{
+    for (const RunState state :
+         {RunState::planned, RunState::enforced, RunState::ended, RunState::failed}) {
+        if (word_for(state) == word)
+            return state;
+    }
+    return std::nullopt;
+}
+
+std::string to_json(const Record& record)
+{
+    json::Writer out(json::Layout::pretty);
+    out.begin_object();
+    out.key("schema").integer(record.schema);
+    write_texts(out, names, record);
+    out.member("state", word_for(record.state));
+    out.member("requested", word_for(record.requested));
+    out.member("posture", word_for(record.posture));
+    out.member("technique", word_for(record.technique));
+    out.member("why", word_for(record.why));
+    write_texts(out, sentences, record);
+    write_endpoints(out, record.endpoints);
+    for (const auto& [name, member] : lists)
+        out.strings(name, record.*member);
+    out.key("drops").integer(signed_of(record.drops));
+    write_circumstances(out, record);
+    out.end_object();
+    return out.take();
+}
+
+Result<Record> parse_record(std::string text)
+{
+    AH_TRY(const json::Document document,
+           json::Document::parse(std::move(text), Code::network_setup_failed), "");
+    return read_record(document.root());
+}
+
+} // namespace anchorhold

@@ -59,7 +59,8 @@ struct Record {
 };
 
 std::string to_json(const Record& record); // pretty, follows record.schema.json
-// A newer schema number is refused; older ones are read.
+// A newer schema number is refused. Within a known one, missing members keep their defaults and
+// unknown ones are passed over, so that versions may come and go while runs are alive.
 Result<Record> parse_record(std::string text);
 
 } // namespace anchorhold

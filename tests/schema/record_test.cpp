@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/record.hpp"
+
+#include "tests/files.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace anchorhold;
+
+namespace {
+
+// No member has its default.
+Record full()
+{
+    Record record;
+    record.key = "0123456789ab";
+    record.id = "4f2a \x1b[31m";
+    record.root = "/run/runc";
+    record.generation = "00112233445566ff";
+    record.state = RunState::enforced;
+    record.requested = Egress::open;
+    record.profile = "agent";
+    record.posture = Posture::relayed;
+    record.technique = Technique::relay;
+    record.sentence =
+        "Network: open — sealed to the run's model broker: the policy permits no more";
+    record.why = Why::policy_ceiling;
+    record.code = "network_setup_failed";
+    record.reason = "because";
+    record.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
+                         *parse_target("unix:/run/brokers/42/broker.sock", Code::invalid_request)},
+                        {"db", *Port::from(5432, Code::invalid_request),
+                         *parse_target("tcp:host:5432", Code::invalid_request)}};
+    record.verified = {"netns", "links"};
+    record.voids = {"mounts[3]: /run"};
+    record.other_channels = {"/srv (nfs)"};
+    record.advice = {"give the broker a uid of its own"};
+    record.removed_env = {"HTTP_PROXY"};
+    record.removed_caps = {"CAP_NET_RAW"};
+    record.removed_hooks = {"/usr/bin/dockerd"};
+    record.replaced_netns = "/proc/1/ns/net";
+    record.drops = 7;
+    record.delegate = "/usr/sbin/runc";
+    record.bundle = "/b";
+    record.config_digest = std::string(64, 'a');
+    record.boot_id = "11111111-2222-3333-4444-555555555555";
+    record.host_netns = {4, 4026531840};
+    record.host_pidns = {4, 4026531836};
+    record.creator = {100, 5000};
+    record.init = {101, 5001};
+    record.netns = FileIdentity{4, 4026532000};
+    record.created = 1767225600;
+    record.ended = 1767225601;
+    return record;
+}
+
+// The least a record of schema 1 is: one that was just planned.
+Record fresh()
+{
+    Record record;
+    record.key = "0123456789ab";
+    record.id = "4f2a";
+    record.root = "/run/runc";
+    record.generation = "00112233445566ff";
+    return record;
+}
+
+std::string refusal(std::string text)
+{
+    const auto record = parse_record(std::move(text));
+    if (record)
+        return "";
+    CHECK(record.error().code == Code::network_setup_failed);
+    return record.error().what;
+}
+
+constexpr const char* least =
+    R"({"schema":1,"key":"0123456789ab","generation":"00ff","state":"enforced")";
+
+} // namespace
+
+TEST_CASE("a record reads back as it was written")
+{
+    for (const Record& record : {full(), fresh()}) {
+        const auto read = parse_record(to_json(record));
+        REQUIRE_MESSAGE(read.has_value(), read.error().what);
+        CHECK(*read == record);
+    }
+}
+
+TEST_CASE("what is written follows the schema")
+{
+    const std::string schema = source_file("schema/record.schema.json");
+    for (const Record& record : {full(), fresh()}) {
+        const auto valid = json::validate(to_json(record), schema, Code::invalid_request);
+        CHECK_MESSAGE(valid.has_value(), valid.error().what);
+    }
+    // The schema looks: a record of a word nobody knows is refused.
+    std::string text = to_json(full());
+    text.replace(text.find("enforced"), 8, "enforcer");
+    CHECK(!json::validate(text, schema, Code::invalid_request));
+}
+
+TEST_CASE("the schema names every member that is written, and no other")
+{
+    const auto schema = json::Document::parse(source_file("schema/record.schema.json"));
+    REQUIRE(schema);
+    const auto written = json::Document::parse(to_json(full()));
+    REQUIRE(written);
+    const auto properties = schema->root().find("properties");
+    REQUIRE(properties);
+    CHECK(properties->size() == written->root().size());
+    for (const json::View member : written->root().items())
+        CHECK_MESSAGE(properties->find(member.key()), member.key());
+}
+
+TEST_CASE("a whole record as programs see it")
+{
+    CHECK(to_json(fresh()) == R"({
+  "schema": 1,
+  "key": "0123456789ab",
+  "id": "4f2a",
+  "root": "/run/runc",
+  "generation": "00112233445566ff",
+  "state": "planned",
+  "requested": "off",
+  "posture": "severed",
+  "technique": "none",
+  "why": "as_asked",
+  "profile": "",
+  "sentence": "",
+  "code": "",
+  "reason": "",
+  "endpoints": [],
+  "verified": [],
+  "voids": [],
+  "other_channels": [],
+  "advice": [],
+  "removed_env": [],
+  "removed_caps": [],
+  "removed_hooks": [],
+  "drops": 0,
+  "replaced_netns": "",
+  "delegate": "",
+  "bundle": "",
+  "config_digest": "",
+  "boot_id": "",
+  "host_netns": "0:0",
+  "host_pidns": "0:0"
+}
+)");
+}
+
+TEST_CASE("a record of a newer schema is refused, what is missing or unknown in ours is not")
+{
+    CHECK(refusal(R"({"schema":2})") == "schema: 2 is not known here, 1 to 1 are");
+    CHECK(refusal(R"({"schema":0})") == "schema: 0 is not known here, 1 to 1 are");
+    CHECK(refusal("{}") == "the document: has no schema number");
+    const auto read = parse_record(std::string(least) + R"(,"of_tomorrow":{"a":[1]}})");
+    REQUIRE(read);
+    Record expected;
+    expected.key = "0123456789ab";
+    expected.generation = "00ff";
+    expected.state = RunState::enforced;
+    CHECK(*read == expected);
+}
+
+TEST_CASE("a record that could lead astray is refused, with its place")
+{
+    CHECK(refusal("[]") == "the document: expected an object");
+    CHECK(!refusal("").empty());
+    CHECK(!refusal(to_json(full()).substr(0, 200)).empty());
+    CHECK(refusal(R"({"schema":1,"key":"../../etc/xy","generation":"0","state":"ended"})") ==
+          "the document: has no key of a run");
+    CHECK(refusal(R"({"schema":1,"key":"0123456789ab","generation":"../0","state":"ended"})") ==
+          "the document: has no generation");
+    CHECK(refusal(R"({"schema":1,"key":"0123456789ab","generation":"0"})") ==
+          "the document: has no state");
+    const auto with = [](const std::string& member) {
+        return refusal(std::string(least) + "," + member + "}");
+    };
+    CHECK(with(R"("posture":"ajar")") == "posture: \"ajar\" is not known here");
+    CHECK(with(R"("drops":-1)") == "drops: expected a count");
+    CHECK(with(R"("netns":"4026532000")") == "netns: \"4026532000\" is not a device:inode");
+    CHECK(with(R"("creator":{"pid":"1"})") == "creator.pid: expected an integer");
+    CHECK(with(R"("init":{"pid":1,"start":-1})") == "init.start: expected a count");
+    CHECK(with(R"("verified":"netns")") == "verified: expected an array");
+    CHECK(with(R"("verified":[1])") == "verified[0]: expected a string");
+    CHECK(with(R"("endpoints":[{"name":"m"}])") == "endpoints[0]: has no \"listen\"");
+    CHECK(with(R"("sentence":null)") == "sentence: expected a string");
+}
+
+TEST_CASE("every state has a word of its own")
+{
+    for (const RunState state :
+         {RunState::planned, RunState::enforced, RunState::ended, RunState::failed})
+        CHECK(run_state_from(word_for(state)) == state);
+    CHECK(!run_state_from("running"));
+}
