@@ -151,7 +151,7 @@ Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour
     return call;
 }
 
-Status check_creation(const Invocation& invocation)
+Status check_words(const Invocation& invocation)
 {
     if (invocation.unknown)
         return fail(Code::invalid_request,

@@ -66,9 +66,10 @@ struct Invocation {
 };
 Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour);
 
-// Refuses (invalid_request) a create, run or restore with a word that this version does not know,
-// and with --config, which has the delegate read another file than the one that was checked.
-Status check_creation(const Invocation& invocation);
+// For create, run and restore, and for runs of ours: refuses (invalid_request) a word that this
+// version does not know, and --config, which has the delegate read another file than the one that
+// was checked.
+Status check_words(const Invocation& invocation);
 
 // `rest` with another value for one of its options, spelled as it was.
 std::vector<std::string> with_value(std::vector<std::string> rest, const OptionAt& option,

@@ -1,1 +1,207 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/session.hpp"
+
+#include "hooks/files.hpp"
+#include "shim/delegate.hpp"
+#include "shim/inspection.hpp"
+
+#include <cstdlib>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr const char* default_policy = "/etc/anchorhold/policy.json";
+constexpr std::size_t most_policy = std::size_t{1024} * 1024;
+
+std::optional<std::string> environment(const char* name)
+{
+    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Result<Policy> read_policy(const std::string& path, bool named)
+{
+    // A link is fine where nobody else could have laid it, which is looked at below.
+    const auto resolved = resolve_root(path);
+    auto text = read_file(resolved ? *resolved : path, most_policy);
+    if (!text) {
+        text.error().code = Code::invalid_policy;
+        return std::unexpected(std::move(text).error());
+    }
+    if (!*text && !named)
+        return Policy();
+    if (!*text)
+        return fail(Code::invalid_policy, "no policy at " + quoted(path));
+    AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy), "");
+    AH_TRY(auto policy, parse_policy(*std::move(*text)), "policy " + path);
+    return policy;
+}
+
+RootFacts root_facts()
+{
+    // moby/sys/userns: any other map, or one that cannot be read, is not the initial one's.
+    const auto map = read_file("/proc/self/uid_map", 65536);
+    RootFacts facts;
+    facts.euid_0 = ::geteuid() == 0;
+    facts.initial_user_namespace =
+        !map || !*map || state_path_for(0, **map, "") == "/run/anchorhold";
+    facts.xdg_runtime_dir = environment("XDG_RUNTIME_DIR");
+    facts.user = environment("USER");
+    return facts;
+}
+
+Result<std::string> root_of(const Invocation& call)
+{
+    if (const OptionAt* const root = call.last("root"))
+        return resolve_root(root->value.empty() ? "." : root->value);
+    return resolve_root(default_root(call.flavour, root_facts()));
+}
+
+Result<std::optional<Record>> record_named(const StateDir& state, const std::string& root,
+                                           const std::string& word)
+{
+    const auto id = ContainerId::parse(word);
+    if (!id)
+        return std::optional<Record>();
+    return state.read(RunKey::of(root, *id));
+}
+
+// Whose delegate made the run that some word of the command line names.
+std::optional<std::string> recorded_delegate(const Session& session)
+{
+    const auto state = StateDir::existing(session.state_path);
+    if (!state || !*state)
+        return std::nullopt;
+    for (const Flavour flavour : {Flavour::runc, Flavour::crun}) {
+        const auto root = root_of(read_invocation(session.rest, flavour));
+        for (const std::string& word : session.rest)
+            if (const auto record =
+                    root ? record_named(**state, *root, word) : Result<std::optional<Record>>();
+                record && *record && first_fit({(*record)->delegate}))
+                return (*record)->delegate;
+    }
+    return std::nullopt;
+}
+
+Result<std::string> choose_delegate(const Session& session)
+{
+    if (session.own.runtime || session.policy)
+        return find_delegate(session.own.runtime,
+                             session.policy ? session.policy->runtime : std::nullopt);
+    if (auto path = recorded_delegate(session))
+        return *std::move(path);
+    return find_delegate(std::nullopt, std::nullopt);
+}
+
+// runc may be a link to crun.
+Flavour flavour_behind(const std::string& path)
+{
+    if (flavour_of(path) == Flavour::crun)
+        return Flavour::crun;
+    const auto target = resolve_root(path);
+    return flavour_of(target ? *target : path);
+}
+
+} // namespace
+
+std::optional<std::string> profile_in_name(std::string_view argv0)
+{
+    constexpr std::string_view ours = "anchorhold-";
+    argv0.remove_prefix(argv0.rfind('/') + 1);
+    if (!argv0.starts_with(ours))
+        return std::nullopt;
+    argv0.remove_prefix(ours.size());
+    if (argv0.empty() || argv0 == "hook" || argv0 == "relay" || argv0 == "gate")
+        return std::nullopt;
+    return std::string(argv0);
+}
+
+std::string default_root(Flavour flavour, const RootFacts& facts)
+{
+    const std::string below = facts.xdg_runtime_dir.value_or("");
+    if (flavour == Flavour::crun)
+        return below.empty() ? "/run/crun" : below + "/crun";
+    const bool rootless =
+        !facts.euid_0 || (!facts.initial_user_namespace && facts.user.value_or("") != "root");
+    return below.empty() || !rootless ? "/run/runc" : below + "/runc";
+}
+
+Session open_session(std::span<const char* const> argv)
+{
+    Session session;
+    Split split = split_own_options(argv.empty() ? argv : argv.subspan(1));
+    session.own = std::move(split.own);
+    session.rest = std::move(split.rest);
+    if (!argv.empty())
+        session.argv0_profile = profile_in_name(argv[0]);
+    session.policy_path = session.own.policy.value_or(default_policy);
+    session.policy = read_policy(session.policy_path, session.own.policy.has_value());
+    auto state_path =
+        session.own.state ? Result<std::string>(*session.own.state) : default_state_path();
+    if (state_path)
+        session.state_path = *std::move(state_path);
+    if (auto path = choose_delegate(session))
+        session.delegate = *std::move(path);
+    else
+        session.obstacle = std::move(path).error();
+    session.invocation = read_invocation(session.rest, flavour_behind(session.delegate));
+    if (session.invocation.verb == Verb::other)
+        return session;
+    auto root = root_of(session.invocation);
+    if (root)
+        session.root = *std::move(root);
+    for (const auto* const trouble : {&root, &state_path})
+        if (session.policy && !*trouble)
+            session.policy = std::unexpected(trouble->error());
+    if (split.wrong)
+        session.policy = std::unexpected(*std::move(split.wrong));
+    return session;
+}
+
+Result<int> carry_out(const Session& session)
+{
+    if (session.obstacle)
+        return std::unexpected(*session.obstacle);
+    switch (session.invocation.verb) {
+    case Verb::create:
+    case Verb::run:
+    case Verb::restore:
+        AH_CHECK(check_words(session.invocation), "");
+        if (!session.policy)
+            return std::unexpected(session.policy.error());
+        return create_or_run(session);
+    case Verb::start: return start_container(session);
+    case Verb::exec: return exec_process(session);
+    case Verb::remove: return delete_container(session);
+    case Verb::other: return std::unexpected(exec_delegate(session.delegate, session.rest));
+    }
+    std::abort(); // a byte that is no Verb
+}
+
+Result<std::optional<OwnRun>> find_own_run(const Session& session)
+{
+    const Invocation& call = session.invocation;
+    std::vector<std::string> ids;
+    if (call.unknown)
+        ids = session.rest;
+    else if (!call.operands.empty())
+        ids = {call.operands[0]};
+    if (ids.empty() || session.state_path.empty() || session.root.empty())
+        return std::optional<OwnRun>();
+    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    if (!state)
+        return std::optional<OwnRun>();
+    for (const std::string& word : ids) {
+        const auto id = ContainerId::parse(word);
+        if (!id)
+            continue;
+        const RunKey key = RunKey::of(session.root, *id);
+        AH_TRY(auto record, state->read(key), "read the run's record");
+        if (record)
+            return OwnRun{*state, key, *std::move(record)};
+    }
+    return std::optional<OwnRun>();
+}
+
+} // namespace anchorhold

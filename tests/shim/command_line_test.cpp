@@ -206,7 +206,7 @@ TEST_CASE("an option that is not known never hides its neighbours from refusal")
 TEST_CASE("creation with an unknown word or another config file is refused (C-12, C-33)")
 {
     const auto refusal = [](const std::string& line, Flavour flavour) {
-        const Status status = check_creation(read_invocation(words(line), flavour));
+        const Status status = check_words(read_invocation(words(line), flavour));
         return status ? std::string() : status.error().what;
     };
     CHECK(refusal("create --bundle B id", Flavour::runc).empty());
