@@ -1,1 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
+// start is a second gate (DESIGN 3.10): Docker from 28 on, podman with a user namespace and `docker
+// network connect` plug interfaces in when create has long returned. So before the command starts
+// its network namespace is looked at again; more than loopback in it, and the hook takes it away.
+// An engine does not clean up after a start that failed (ctr and dockerd leave the container
+// created), so a container that may not start is deleted.
+#include "hooks/files.hpp"
+#include "hooks/process.hpp"
+#include "hooks/teardown.hpp"
+#include "shim/delegate.hpp"
+#include "shim/helpers.hpp"
+#include "shim/interfaces.hpp"
+#include "shim/session.hpp"
+
+#include <cstdlib>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_interfaces = std::size_t{4} * 1024 * 1024;
+
+bool may_have_links(Posture posture)
+{
+    switch (posture) {
+    case Posture::severed:
+    case Posture::relayed:
+    case Posture::sealed: return false;
+    case Posture::filtered:
+    case Posture::open: return true;
+    }
+    std::abort(); // a byte that is no Posture
+}
+
+// "eth0 and eth1"; empty when loopback is alone.
+Result<std::string> strays(const Record& record)
+{
+    const std::string path = "/proc/" + std::to_string(record.init.pid) + "/net/dev";
+    AH_TRY(const auto table, read_file(path, most_interfaces), "look at the container's network");
+    if (!table)
+        return std::string();
+    std::string names;
+    for (const std::string& name : interfaces_in(*table))
+        if (name != "lo")
+            names += (names.empty() ? "" : ", ") + printable(name);
+    return names;
+}
+
+Status guard(const OwnRun& run, const std::string& names)
+{
+    AH_TRY(const Helpers helpers, find_helpers(), "");
+    AH_TRY(const Caught caught,
+           run_quietly(helpers.hook, {"--state", run.state.path(), "guard", run.key.text(),
+                                      run.record.generation}),
+           "");
+    if (caught.status == 0)
+        return {};
+    return fail(Code::network_setup_failed,
+                names + " was plugged in after create and cannot be taken away: " +
+                    printable(caught.text.substr(0, caught.text.find('\n')), 500));
+}
+
+Status hold_gate(const OwnRun& run)
+{
+    if (run.record.state != RunState::enforced)
+        return fail(Code::network_setup_failed,
+                    "the run is " + std::string(word_for(run.record.state)) + ", not enforced");
+    if (may_have_links(run.record.posture))
+        return {};
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    if (pids != run.record.host_pidns)
+        return fail(Code::network_setup_failed, "the run was made in another pid namespace");
+    AH_TRY(const std::string names, strays(run.record), "");
+    // Only an init that is still the same one now was the one that was looked at. One that is gone
+    // cannot be started; the delegate says so.
+    AH_TRY(const auto now, identify(static_cast<pid_t>(run.record.init.pid)),
+           "look at the container's init");
+    if (names.empty() || now != run.record.init)
+        return {};
+    return guard(run, names);
+}
+
+// `delete --force` with the engine's own global options, but for its log.
+void delete_by_force(const Session& session)
+{
+    const Invocation& call = session.invocation;
+    std::vector<std::string> words = session.rest;
+    if (const OptionAt* const log = call.last("log"))
+        words = with_value(std::move(words), *log, "/dev/null");
+    words.resize(call.verb_index);
+    words.insert(words.end(), {"delete", "--force", call.operands[0]});
+    // The error that brought us here is the one to tell; what is left over is gc's.
+    (void)run_quietly(session.delegate, words);
+}
+
+} // namespace
+
+Result<int> start_container(const Session& session)
+{
+    auto run = find_own_run(session);
+    if (run && !*run)
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    AH_CHECK(check_words(session.invocation), "");
+    Status held = run ? hold_gate(**run) : Status(std::unexpected(run.error()));
+    if (held)
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    delete_by_force(session);
+    if (run)
+        (void)teardown((*run)->state, (*run)->key); // as above
+    held.error().what += "; the container was deleted";
+    return std::unexpected(std::move(held).error());
+}
+
+} // namespace anchorhold

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anchorhold {
+
+// The names in a text of /proc/PID/net/dev, in its order.
+std::vector<std::string> interfaces_in(std::string_view table);
+
+} // namespace anchorhold
