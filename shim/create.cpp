@@ -158,11 +158,6 @@ Result<int> create_or_run(const Session& session)
     if (call.operands.empty() || call.last("help") != nullptr)
         return std::unexpected(
             exec_delegate(session.delegate, session.rest)); // nothing comes of it
-    if (!session.policy)
-        return std::unexpected(session.policy.error());
-    if (call.unknown)
-        return fail(Code::invalid_request,
-                    "option " + quoted(*call.unknown) + " is not known, so it is not passed on");
     if (call.operands.size() != 1)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
