@@ -158,7 +158,7 @@ std::string render_record(const Record& record)
            });
 }
 
-std::string render_plan(const Plan& plan)
+Facts facts_of(const Plan& plan)
 {
     std::vector<std::string> mounts;
     for (const MountEdit& mount : plan.mounts)
@@ -169,7 +169,7 @@ std::string render_plan(const Plan& plan)
     const auto when = [](bool wanted, const char* what) {
         return wanted ? std::vector<std::string>{what} : std::vector<std::string>{};
     };
-    return render_facts({
+    return {
         {"network namespace", when(plan.network == NetworkNamespace::own, "its own, fresh")},
         {"command", one(plan.command_prefix.empty() ? "" : joined(plan.command_prefix) + " ...")},
         {"mounts", mounts},
@@ -183,7 +183,7 @@ std::string render_plan(const Plan& plan)
                                   : "ways round the namespace denied, vsock allowed by policy")},
         {"hooks", when(plan.hooks, "createRuntime and poststop of anchorhold-hook")},
         {"engine's network hook", when(plan.drop_setkey_hook, "removed where there is one")},
-    });
+    };
 }
 
 } // namespace anchorhold

@@ -21,6 +21,6 @@ std::string render_facts(const Facts& facts);
 
 std::string render_runs(const std::vector<Record>& records); // one line each, with a heading
 std::string render_record(const Record& record);
-std::string render_plan(const Plan& plan);
+Facts facts_of(const Plan& plan);
 
 } // namespace anchorhold

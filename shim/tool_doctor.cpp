@@ -72,6 +72,15 @@ std::string reason_of(const ProbeAnswer& answer)
     return answer.number == 0 ? answer.step : system_error(answer.step, answer.number).what;
 }
 
+std::string policy_text(const Session& session)
+{
+    if (!session.policy)
+        return session.policy.error().what;
+    if (::access(session.policy_path.c_str(), F_OK) != 0)
+        return "none at " + session.policy_path + ": every container is severed";
+    return session.policy_path;
+}
+
 std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
                     const Session& session)
 {
@@ -101,8 +110,7 @@ std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<E
         if (!answer.remedy.empty())
             rows.push_back({"", "", "remedy: " + answer.remedy});
     }
-    rows.push_back({"policy", session.policy ? "yes" : "NO",
-                    session.policy ? session.policy_path : session.policy.error().what});
+    rows.push_back({"policy", session.policy ? "yes" : "NO", policy_text(session)});
     rows.push_back({"runtime", session.obstacle ? "NO" : "yes",
                     session.obstacle ? session.obstacle->what : session.delegate});
     for (const EngineState& engine : found)

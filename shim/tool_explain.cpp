@@ -18,19 +18,18 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
         return 0;
     }
     AH_TRY(const Record record, first_record(session, prepared, id), "");
-    told.text = record.sentence + "\n" +
-                render_facts({{"profile", {printable(record.profile)}},
-                              {"why", {std::string(word_for(record.why))}},
-                              {"voids", record.voids},
-                              {"other channels", record.other_channels},
-                              {"advice", record.advice},
-                              {"removed variables", record.removed_env},
-                              {"removed capabilities", record.removed_caps},
-                              {"network namespace replaced",
-                               record.replaced_netns.empty()
-                                   ? std::vector<std::string>{}
-                                   : std::vector<std::string>{record.replaced_netns}}}) +
-                render_plan(prepared.plan);
+    Facts facts{{"profile", {printable(record.profile)}},
+                {"why", {std::string(word_for(record.why))}},
+                {"voids", record.voids},
+                {"other channels", record.other_channels},
+                {"advice", record.advice},
+                {"removed variables", record.removed_env},
+                {"removed capabilities", record.removed_caps}};
+    if (!record.replaced_netns.empty())
+        facts.emplace_back("instead of", std::vector{printable(record.replaced_netns)});
+    for (auto& fact : facts_of(prepared.plan))
+        facts.push_back(std::move(fact));
+    told.text = record.sentence + "\n" + render_facts(facts);
     return 0;
 }
 
