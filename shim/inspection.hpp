@@ -35,6 +35,10 @@ struct Inspection {
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
+// The first capability of a process that is not written as CAP_NAME. crun takes "12" and
+// "cap_net_admin" for CAP_NET_ADMIN (measured), so that nothing which looks for the name finds it.
+Result<std::optional<Finding>> odd_capability(const std::optional<json::View>& process);
+
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,
 // directories, O_PATH, tun, pidfds, io_uring. Hands back the line for other_channels; nothing for

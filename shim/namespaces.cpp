@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/unique_fd.hpp"
+#include "shim/config_view.hpp"
+#include "shim/inspection_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+namespace anchorhold {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> known_types{"pid",   "network", "ipc",    "uts",
+                                                      "mount", "user",    "cgroup", "time"};
+
+struct Entry {
+    json::View view;
+    std::string type;
+    std::string path; // empty: one of its own
+};
+
+// runtime-spec config-linux.md, "Namespaces". An empty path is none to runc.
+Result<std::vector<Entry>> read_entries(json::View config)
+{
+    std::vector<Entry> entries;
+    AH_TRY(const auto views, elements(member(config, "linux"), "namespaces"), "");
+    for (const json::View view : views) {
+        AH_CHECK(view.object(), "");
+        Entry entry{.view = view, .type = {}, .path = {}};
+        AH_TRY(entry.type, text_of(view, "type"), "");
+        AH_TRY(entry.path, text_of(view, "path"), "");
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+// One that is gone is the runtime's to refuse; anything else that is there is none of ours to join.
+bool is_something_else(const std::string& path)
+{
+    const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct statfs system = {};
+    return fd && (::fstatfs(fd.get(), &system) != 0 || system.f_type != NSFS_MAGIC);
+}
+
+void inspect_joined(const Entry& entry, Inspection& into)
+{
+    if (entry.path.empty())
+        return;
+    const std::string where = entry.view.where() + ".path";
+    if (is_something_else(entry.path))
+        into.refused.push_back({where, printable(entry.path) + " is not a namespace"});
+    else if (entry.type == "network")
+        into.replaced_netns = entry.path; // and a fresh one stands there then
+    else if (entry.type == "pid" || entry.type == "ipc" || entry.type == "mount")
+        into.voids.push_back({where, "joins the " + entry.type + " namespace " +
+                                         printable(entry.path) +
+                                         "; leave the path out, for one of its own"});
+}
+
+} // namespace
+
+Result<bool> has_own_users(json::View config)
+{
+    AH_TRY(const auto entries, read_entries(config), "");
+    return std::ranges::any_of(
+        entries, [](const Entry& entry) { return entry.type == "user" && entry.path.empty(); });
+}
+
+Status inspect_namespaces(json::View config, Inspection& into)
+{
+    AH_TRY(const auto entries, read_entries(config), "");
+    std::vector<std::string> seen;
+    for (const Entry& entry : entries) {
+        if (std::ranges::find(known_types, entry.type) == known_types.end())
+            into.refused.push_back({entry.view.where() + ".type",
+                                    quoted(entry.type, 64) + " is not a type of namespace"});
+        // crun takes the host's network from a second entry (measured).
+        if (std::ranges::find(seen, entry.type) != seen.end())
+            into.refused.push_back({entry.view.where(), "a second " + printable(entry.type, 64) +
+                                                            " namespace; name each type once"});
+        seen.push_back(entry.type);
+        inspect_joined(entry, into);
+    }
+    const auto lacks = [&](std::string_view type) {
+        return std::ranges::find(seen, type) == seen.end();
+    };
+    if (lacks("network"))
+        into.replaced_netns = "the host's";
+    // Where there is none at all the edit gives every one; a mount namespace it always gives.
+    for (const std::string_view type : {"pid", "ipc"}) {
+        if (!entries.empty() && lacks(type))
+            into.voids.push_back(
+                {"linux.namespaces",
+                 "the " + std::string(type) +
+                     " namespace is the host's; add {\"type\":" + json::quote(type) + "}"});
+    }
+    return {};
+}
+
+} // namespace anchorhold
