@@ -274,8 +274,8 @@ void Pump::retry(Route& route, int64_t now)
             end(stream, Verdict::reset);
             continue;
         }
+        // What its client sent while it waited goes on its way with the broker's first event.
         join(stream, UniqueFd(route.socket.release()));
-        run(stream); // what its client's edges said while it waited
     }
     route.socket = UniqueFd();
 }

@@ -17,7 +17,7 @@ constexpr int reads_per_turn = 16; // a mebibyte, then others get their turn
 constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 char scratch[scratch_size];
 
-enum class Step : uint8_t { idle, moved, source_failed, sink_failed };
+enum class Step : uint8_t { idle, moved, ended, source_failed, sink_failed };
 
 // recvmsg and not recv: its flags tell when the kernel stopped early.
 ssize_t receive(Side& from)
@@ -51,12 +51,6 @@ void free_rest(Flow& flow)
     flow.rest = nullptr;
 }
 
-// A half-close. ENOTCONN: the peer is gone already, and an event will say so.
-void end_writing(Side& to)
-{
-    (void)shutdown(to.fd, SHUT_WR);
-}
-
 Step push_rest(Flow& flow, Side& to)
 {
     const ssize_t taken = push(to, flow.rest + flow.begin, flow.end - flow.begin);
@@ -66,8 +60,6 @@ Step push_rest(Flow& flow, Side& to)
     if (flow.begin < flow.end)
         return Step::moved;
     free_rest(flow);
-    if (flow.ended)
-        end_writing(to);
     return Step::moved;
 }
 
@@ -103,9 +95,7 @@ Step step(Flow& flow, Side& from, Side& to)
     }
     if (size == 0) {
         flow.ended = true;
-        if (!flow.dropping)
-            end_writing(to);
-        return Step::moved;
+        return Step::ended;
     }
     return flow.dropping ? Step::moved : deliver(flow, to, static_cast<size_t>(size));
 }
@@ -123,16 +113,17 @@ void stop_up(Stream& stream)
     stream.up.dropping = true;
 }
 
-bool is_over(const Flow& flow)
-{
-    return flow.ended && flow.rest == nullptr;
-}
-
 Verdict verdict_of(const Stream& stream)
 {
-    if (!is_over(stream.down) || (!is_over(stream.up) && !stream.broker_gone))
+    if (!stream.down.ended || (!stream.up.ended && !stream.broker_gone))
         return Verdict::wait;
     return stream.lost || stream.up.rest != nullptr ? Verdict::reset : Verdict::close;
+}
+
+// A half-close. A peer that is gone already (ENOTCONN) is reported by an event.
+void end_writing(const Side& to)
+{
+    (void)shutdown(to.fd, SHUT_WR);
 }
 
 // What a client still sends to a broker that is gone stays in the kernel, which then answers our
@@ -168,8 +159,16 @@ Verdict advance(Stream& stream)
             return Verdict::reset;
         if (up == Step::sink_failed)
             stop_up(stream);
+        if (up == Step::ended)
+            end_writing(stream.broker);
+        // Not before it is known how all ends: after FIN a client sees no RST any more.
+        const Verdict verdict = verdict_of(stream);
+        if (verdict != Verdict::wait)
+            return verdict;
+        if (down == Step::ended)
+            end_writing(stream.client);
         if (up == Step::idle && down == Step::idle)
-            return verdict_of(stream);
+            return Verdict::wait;
     }
     return Verdict::again;
 }

@@ -53,8 +53,8 @@ struct Flow {
     char* rest; // malloc'ed, or nullptr; the only heap of the relay
     uint32_t begin;
     uint32_t end;
-    bool ended; // its source has sent the last byte
-    bool dropping;
+    bool ended;    // its last byte was read and written
+    bool dropping; // its sink takes no more
 };
 
 enum class Phase : uint8_t { none, dialing, open, ended };
