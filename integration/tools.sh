@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What an operator asks at three in the morning is answered: which runs there are, what holds for
+# one, what would hold for a bundle, what this host can do, and what a crash left.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+policy
+start_broker model
+remember_kernel
+
+create() { # ID: created, its first process waiting
+    "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >/dev/null
+}
+
+is_refused_with() { # SENTENCE COMMAND...
+    local wanted=$1 got
+    shift
+    got=$("$@" 2>&1 >/dev/null) && echo "it succeeded" && return 1
+    same "$wanted" "$got"
+}
+
+# ---- explain ------------------------------------------------------------------------------------
+
+bundle asks "$(asks_for model)" sh
+before=$(sha256sum "$lab/b/asks/config.json")
+explained=$("$runtime" explain --bundle "$lab/b/asks")
+check "explain begins with the sentence" \
+    same "Network: off — confined: egress sealed to the run's model broker" "${explained%%$'\n'*}"
+check "explain shows the relay in front of the command" contains "$explained" \
+    "--endpoint 8080=/dev/anchorhold/endpoint/model/broker.sock@"
+check "explain touches nothing" same "$before" "$(sha256sum "$lab/b/asks/config.json")"
+check "explain makes no run" same "[]" "$("$runtime" runs --json)"
+bundle closed '.annotations["dev.anchorhold.egress"] = "maybe"' sh
+check "explain refuses as create would" is_refused_with \
+    "$("$runtime" create --bundle "$lab/b/closed" closed 2>&1 | sed 's/create closed/explain/')" \
+    "$runtime" explain --bundle "$lab/b/closed"
+
+# ---- runs and show ------------------------------------------------------------------------------
+
+bundle one "$(asks_for model)" sh
+bundle other . sh
+create one
+create other
+check "runs lists what is there" same "one enforced relayed
+other enforced severed" "$("$runtime" runs | awk 'NR > 1 {print $1, $2, $3}' | sort)"
+check "runs --json holds whole records" same '["one","other"]' \
+    "$("$runtime" runs --json | jq -c '[.[].id] | sort')"
+check "show --json is the record" same "enforced relayed relay model 8080" \
+    "$("$runtime" show --json one |
+        jq -r '[.state, .posture, .technique, .endpoints[0].name, .endpoints[0].listen] | join(" ")')"
+check "show takes any unique prefix" same "$("$runtime" show one)" "$("$runtime" show on)"
+check "show takes the key" same "$("$runtime" show one)" \
+    "$("$runtime" show "$("$runtime" show --json one | jq -r .key)")"
+check "show refuses a prefix of two" contains "$("$runtime" show o 2>&1)" "could be several runs"
+check "show names what it does not find" is_refused_with \
+    'anchorhold: show: no run is called "nobody" (invalid_request)' "$runtime" show nobody
+"$runtime" delete --force one
+check "an ended run can still be shown" same "ended" "$("$runtime" show --json one | jq -r .state)"
+
+# ---- gc -----------------------------------------------------------------------------------------
+
+check "gc leaves what is alive" same "" "$("$runtime" gc)"
+init=$("$runtime" show --json other | jq .init.pid)
+kill -KILL "$init"
+tail --pid="$init" -f /dev/null
+key=$("$runtime" show --json other | jq -r .key)
+check "gc --dry-run says what it would do" same "would remove $key" "$("$runtime" gc --dry-run)"
+check "and does not do it" same "enforced" "$("$runtime" show --json other | jq -r .state)"
+check "gc does it" same "removed $key" "$("$runtime" gc)"
+check "once" same "" "$("$runtime" gc)"
+"$delegate_path" delete --force other
+
+# ---- doctor -------------------------------------------------------------------------------------
+
+check "doctor finds this host fit" same '{"can_isolate":true,"can_relay":true}' \
+    "$("$runtime" doctor --json | jq -c '[.probes[] | {(.name): .yes}] | add')"
+mv "$lab/libexec/anchorhold/anchorhold-relay" "$lab/libexec/anchorhold/kept"
+printf '#!/bin/sh\nexit 0\n' >"$lab/libexec/anchorhold/anchorhold-relay"
+chmod 755 "$lab/libexec/anchorhold/anchorhold-relay"
+check "doctor says no to a relay that does not do its work" same "false" \
+    "$("$runtime" doctor --json | jq '.probes[] | select(.name == "can_relay").yes')"
+check "with a remedy" contains "$("$runtime" doctor)" "remedy: "
+check "and with a status" same 1 "$("$runtime" doctor >/dev/null; echo $?)"
+bundle unable "$(asks_for model)" sh
+check "an endpoint is then refused before anything starts" contains \
+    "$("$runtime" create --bundle "$lab/b/unable" unable 2>&1)" "the relay does not run on this host, see anchorhold doctor"
+mv "$lab/libexec/anchorhold/kept" "$lab/libexec/anchorhold/anchorhold-relay"
+
+# ---- what is not there yet, and what is not known ------------------------------------------------
+
+check "check says that there are no allow lists" contains \
+    "$("$runtime" check github.com 2>&1)" "posture_unavailable"
+check "a word too many is told the usage" is_refused_with \
+    "anchorhold: runs: usage: anchorhold runs [--json] (invalid_request)" "$runtime" runs --jason
+
+stop "$broker"
+check "nothing is left" nothing_left
+finish

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/render.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace anchorhold;
+
+TEST_CASE("a table's columns are as wide as their widest cell, counted as people see them")
+{
+    CHECK(render_table({{"ID", "NETWORK"}, {"four", "Network: off — confined"}, {"—", "x"}}) ==
+          "ID    NETWORK\n"
+          "four  Network: off — confined\n"
+          "—     x\n");
+    CHECK(render_table({}) == "");
+}
+
+TEST_CASE("facts without a value are left out and lists are indented")
+{
+    CHECK(render_facts({{"a", {"1"}}, {"none of it", {}}, {"longer", {"2", "3"}}}) ==
+          "a:       1\n"
+          "longer:  2\n"
+          "         3\n");
+}
+
+TEST_CASE("B-60 what came from outside is escaped before it is shown")
+{
+    Record record;
+    record.key = "0123456789ab";
+    record.generation = "0011223344556677";
+    record.id = "a\x1b[2Jb\n";
+    record.sentence = "Network: off — confined: no egress";
+    record.bundle = "/b/\xff";
+    record.other_channels = {"/v/\x1b]0;x\a"};
+    CHECK(render_record(record) == "Network: off — confined: no egress\n"
+                                   "id:              a\\x1b[2Jb\\x0a\n"
+                                   "key:             0123456789ab.0011223344556677\n"
+                                   "state:           planned\n"
+                                   "why:             as_asked\n"
+                                   "technique:       none\n"
+                                   "other channels:  /v/\\x1b]0;x\\x07\n"
+                                   "bundle:          /b/\\xff\n");
+    CHECK(render_runs({record}) ==
+          "ID             STATE    POSTURE  INIT  NETWORK\n"
+          "a\\x1b[2Jb\\x0a  planned  severed  -     Network: off — confined: no egress\n");
+}
+
+TEST_CASE("a plan names only what it does")
+{
+    Plan plan;
+    plan.network = NetworkNamespace::keep;
+    CHECK(render_facts(facts_of(plan)) == "");
+    plan.network = NetworkNamespace::own;
+    plan.command_prefix = {"/dev/anchorhold/relay", "--"};
+    plan.mounts = {{"/dev/anchorhold/relay", "/usr/libexec/r", {"bind"}}};
+    plan.env = {{"A", "1"}};
+    plan.strip_proxies = true;
+    CHECK(render_facts(facts_of(plan)) ==
+          "network namespace:  its own, fresh\n"
+          "command:            /dev/anchorhold/relay -- ...\n"
+          "mounts:             /usr/libexec/r on /dev/anchorhold/relay\n"
+          "proxy variables:    removed\n"
+          "variables set:      A=1\n");
+}
