@@ -137,6 +137,15 @@ def _(directory):
             assert relay.process.wait(10) == 42
 
 
+@case("orphans come to the relay where it is not process 1, too")
+def _(directory):
+    orphan = ("sh", "-c", "(sleep 1000 & ); echo up; read x")
+    with Relay(endpoint(directory), command=orphan) as relay:
+        eventually(lambda: len(children(relay.pid)) == 2, "the orphan is the relay's")
+        os.kill(children(relay.pid)[1], signal.SIGKILL)
+        eventually(lambda: len(children(relay.pid)) == 1, "it is reaped")
+
+
 @case("B-42 the run ends with the command, whatever it left running")
 def _(directory):
     done = run_relay(directory, "sh", "-c", "sleep 1000 & exit 5", wrapper=AS_FIRST_PROCESS)
@@ -287,22 +296,23 @@ def _(directory):
 
 @case("C-66 LISTEN_PID names the command and the relay keeps none of its descriptors")
 def _(directory):
+    command = ("sh", "-c", "echo up; echo $LISTEN_PID $LISTEN_FDS $$; exec cat")
+    refuse_close_range = {"preexec_fn": lambda: refuse_call(436, None, errno.EPERM)}
     with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        command = ("sh", "-c", "echo up; echo $LISTEN_PID $LISTEN_FDS $$; exec cat")
-        with Relay(
-            endpoint(directory),
-            command=command,
-            wrapper=AS_FIRST_PROCESS,
-            pass_fds=(first.fileno(), second.fileno()),
-            env={**os.environ, "LISTEN_PID": "1", "LISTEN_FDS": "2"},
-        ) as relay:
-            named, count, pid = relay.process.stdout.readline().split()
-            assert (named, count) == (pid, b"2") and pid != b"1"
-            held = descriptor_targets(relay.command_pid)
-            assert {f"socket:[{os.fstat(end.fileno()).st_ino}]" for end in (first, second)} <= held
-            assert not held & descriptor_targets(relay.pid)
+        activated = {
+            "pass_fds": (first.fileno(), second.fileno()),
+            "env": {**os.environ, "LISTEN_PID": "1", "LISTEN_FDS": "2"},
+        }
+        for more in ({}, refuse_close_range):  # an engine's older profile
+            with Relay(
+                endpoint(directory), command=command, wrapper=AS_FIRST_PROCESS, **activated, **more
+            ) as relay:
+                named, count, pid = relay.process.stdout.readline().split()
+                assert (named, count) == (pid, b"2") and pid != b"1"
+                held = descriptor_targets(relay.command_pid)
+                for end in (first, second):
+                    assert f"socket:[{os.fstat(end.fileno()).st_ino}]" in held
+                assert not held & descriptor_targets(relay.pid)
 
 
 def descriptor_targets(pid):
@@ -606,23 +616,25 @@ def _(directory):
 
 
 def refuse_ipv6_sockets():
-    """A seccomp filter: socket(AF_INET6, ...) is EAFNOSUPPORT. Offsets are seccomp_data's."""
     number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
-    program = b"".join(
-        struct.pack("HBBI", *step)
-        for step in (
-            (0x20, 0, 0, 0),  # load the number
-            (0x15, 0, 3, number),
-            (0x20, 0, 0, 16),  # load the first argument
-            (0x15, 0, 1, socket.AF_INET6),
-            (0x06, 0, 0, 0x00050000 | errno.EAFNOSUPPORT),
-            (0x06, 0, 0, 0x7FFF0000),
-        )
-    )
+    refuse_call(number, socket.AF_INET6, errno.EAFNOSUPPORT)
+
+
+def refuse_call(number, first_argument, error):
+    """A seccomp filter for one call, with that first argument if any."""
+    steps = [
+        (0x20, 0, 0, 0),  # load seccomp_data.nr
+        (0x15, 0, 1 if first_argument is None else 3, number),
+        (0x06, 0, 0, 0x00050000 | error),
+        (0x06, 0, 0, 0x7FFF0000),  # allow
+    ]
+    if first_argument is not None:
+        steps[2:2] = [(0x20, 0, 0, 16), (0x15, 0, 1, first_argument)]  # seccomp_data.args[0]
+    program = b"".join(struct.pack("HBBI", *step) for step in steps)
     buffer = ctypes.create_string_buffer(program)
-    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
-    libc.prctl(38, 1, 0, 0, 0)
-    assert libc.prctl(22, 2, ctypes.c_char_p(header)) == 0
+    header = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(buffer))
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, ctypes.c_char_p(header)) == 0  # PR_SET_SECCOMP, filter
 
 
 # ---- an agent against its relay -----------------------------------------------------------------
