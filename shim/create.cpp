@@ -10,7 +10,6 @@
 #include "shim/private_log.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,23 +19,6 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t swept_at_create = 8;
-
-// What the container would be handed beyond 0, 1 and 2 (sd_listen_fds(3) counts from 3 as well).
-Result<unsigned> handed_descriptors(const Invocation& call)
-{
-    unsigned total = 0;
-    const OptionAt* option = call.last("preserve-fds");
-    const char* listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe): one thread
-    for (const std::string& text :
-         {option != nullptr ? option->value : std::string(), std::string(listen ? listen : "")}) {
-        if (text.empty())
-            continue;
-        AH_TRY(const Port count, Port::parse(text == "0" ? "1" : text, Code::invalid_request),
-               "count the preserved descriptors");
-        total += text == "0" ? 0 : count.number();
-    }
-    return total;
-}
 
 // Is this container left alone whatever its config.json says?
 bool left_alone_anyway(const Session& session, const ContainerId& id)
@@ -179,7 +161,7 @@ Result<int> create_or_run(const Session& session)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     }
     AH_CHECK(check_owned_path(prepared->bundle.path(), "the bundle", Code::invalid_request), "");
-    AH_TRY(const unsigned handed, handed_descriptors(call), "");
+    AH_TRY(const unsigned handed, count_handed(call), "");
     AH_TRY(const auto channels, check_descriptors(handed), "");
     auto& known = prepared->inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());

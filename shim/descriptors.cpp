@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string_view>
@@ -81,6 +83,16 @@ Status check_device(int fd, dev_t device)
     return refused(fd, "the device " + quoted(link_of(fd), 64));
 }
 
+Result<unsigned> read_count(std::string_view text, std::string_view what)
+{
+    unsigned count = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (ec != std::errc() || end != text.data() + text.size() || count > 65535)
+        return fail(Code::invalid_request,
+                    std::string(what) + ": " + quoted(text) + " is not a number of descriptors");
+    return count;
+}
+
 } // namespace
 
 Result<std::optional<std::string>> check_descriptor(int fd)
@@ -112,6 +124,17 @@ Result<std::vector<std::string>> check_descriptors(unsigned preserved)
             channels.push_back(std::move(*channel));
     }
     return channels;
+}
+
+Result<unsigned> count_handed(const Invocation& call)
+{
+    const char* const listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe)
+    const OptionAt* const preserve = call.last("preserve-fds");
+    AH_TRY(const unsigned listening, read_count(listen == nullptr ? "0" : listen, "LISTEN_FDS"),
+           "");
+    AH_TRY(const unsigned preserved,
+           read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"), "");
+    return listening + preserved;
 }
 
 } // namespace anchorhold

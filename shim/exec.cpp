@@ -9,8 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,28 +29,6 @@ Plan exec_plan(const Session& session, const Record& record)
         if (const Profile* const profile = session.policy->find(record.profile))
             plan.env = profile->env;
     return plan;
-}
-
-Result<unsigned> read_count(std::string_view text, std::string_view what)
-{
-    unsigned count = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (ec != std::errc() || end != text.data() + text.size() || count > 65535)
-        return fail(Code::invalid_request,
-                    std::string(what) + ": " + quoted(text) + " is not a number of descriptors");
-    return count;
-}
-
-// What the process will be handed beyond 0, 1 and 2: $LISTEN_FDS and --preserve-fds.
-Result<unsigned> count_handed(const Invocation& call)
-{
-    const char* const listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe)
-    const OptionAt* const preserve = call.last("preserve-fds");
-    AH_TRY(const unsigned listening, read_count(listen == nullptr ? "0" : listen, "LISTEN_FDS"),
-           "");
-    AH_TRY(const unsigned preserved,
-           read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"), "");
-    return listening + preserved;
 }
 
 // A file in memory, above what is handed to the container, open across execve(2).

@@ -5,6 +5,7 @@
 
 #include "schema/json.hpp"
 #include "schema/plan.hpp"
+#include "shim/command_line.hpp"
 
 #include <optional>
 #include <string>
@@ -35,15 +36,14 @@ struct Inspection {
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
-// The first capability of a process that is not written as CAP_NAME. crun takes "12" and
-// "cap_net_admin" for CAP_NET_ADMIN (measured), so that nothing which looks for the name finds it.
-Result<std::optional<Finding>> odd_capability(const std::optional<json::View>& process);
-
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,
 // directories, O_PATH, tun, pidfds, io_uring. Hands back the line for other_channels; nothing for
 // a closed descriptor or a harmless one.
 Result<std::optional<std::string>> check_descriptor(int fd);
+// How many descriptors from 3 on the container will be handed: $LISTEN_FDS (sd_listen_fds(3)) and
+// --preserve-fds.
+Result<unsigned> count_handed(const Invocation& call);
 // 0 to 2, and from 3 on as many as are `preserved`.
 Result<std::vector<std::string>> check_descriptors(unsigned preserved);
 
