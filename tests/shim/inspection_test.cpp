@@ -196,17 +196,6 @@ TEST_CASE("what every engine gives by default is no void")
               .voids == Findings());
 }
 
-TEST_CASE("a capability that is written as only crun would read it is refused")
-{
-    for (const std::string name : {"cap_sys_admin", "Cap_Net_Admin", "12", "SYS_ADMIN", ""})
-        CHECK(inspected(R"({"process": {"capabilities": {"permitted": ["CAP_CHOWN", ")" + name +
-                        R"("]}}})")
-                  .refused == Findings{{"process.capabilities.permitted[1]",
-                                        "\"" + name +
-                                            "\" is not how a capability is written; CAP_NET_RAW "
-                                            "is"}});
-}
-
 TEST_CASE("a sysctl of the network is a void unless it is a plain one")
 {
     const auto voids = [](const std::string& name) {
