@@ -6,19 +6,23 @@
 proxy_env='["PATH=/bin", "HTTP_PROXY=http://proxy.example:3128",
             "https_proxy=http://proxy.example:3128", "ALL_PROXY=socks5h://proxy.example:1080"]'
 
-# make_rootfs DIR: busybox under all its names, and a glibc program that asks for names.
+# make_rootfs DIR: busybox under all its names, and two glibc programs: one that asks for names, and
+# a shell that edits no lines.
 make_rootfs() {
-    local applet library
+    local applet program library
     mkdir -p "$1"/{bin,dev,etc,proc,sys,tmp,home}
     chmod 1777 "$1/tmp"
     cp "$(command -v busybox)" "$1/bin/busybox"
     for applet in $(busybox --list); do
         [ "$applet" = busybox ] || ln -sf busybox "$1/bin/$applet"
     done
-    cp "$(command -v getent)" "$1/bin/getent"
-    for library in $(ldd "$(command -v getent)" | grep -o '/[^ ]*'); do
-        mkdir -p "$1$(dirname "$library")"
-        cp -L "$library" "$1$library"
+    for program in getent dash; do
+        program=$(command -v "$program")
+        cp "$program" "$1/bin"
+        for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+            mkdir -p "$1$(dirname "$library")"
+            cp -L "$library" "$1$library"
+        done
     done
     [ ! -f "$lab/bin/attempt" ] || cp "$lab/bin/attempt" "$1/bin/attempt"
     echo 'root:x:0:0:root:/:/bin/sh' >"$1/etc/passwd"

@@ -101,7 +101,8 @@ install_product() {
         if [ -n "$bare" ]; then
             echo "exec $delegate_path \"\$@\""
         else
-            echo "exec $lab/bin/anchorhold --ah-policy $lab/policy.json --ah-state $lab/state \"\$@\""
+            echo "exec $lab/bin/anchorhold --ah-policy $lab/policy.json \\"
+            echo "    --ah-state $lab/state \"\$@\""
         fi
     } >"$1/bin/runtime"
     chmod 755 "$1/bin/runtime"
@@ -110,8 +111,8 @@ install_product() {
 
 # policy JSON-MEMBERS: the policy of this laboratory, its delegate filled in.
 policy() {
-    jq -n --arg runtime "$delegate_path" \
-        '{version: 1, runtime: $runtime, sockets: ["'"$brokers"'"]} + '"${1:-{\}}" >"$lab/policy.json"
+    jq -n --arg runtime "$delegate_path" --arg brokers "$brokers" \
+        "{version: 1, runtime: \$runtime, sockets: [\$brokers]} + ${1:-{\}}" >"$lab/policy.json"
 }
 
 # ---- cases --------------------------------------------------------------------------------------

@@ -109,13 +109,16 @@ bundle relay "$(asks_for model) | $poor" \
     sh -c "attempt bind-port=8080 bind-port=9999 trace=1; $sibling; kill -KILL 1; attempt ask=8080"
 relay=$(in_cell relay)
 check "B-37 bind the relay's port" contains "$relay" "bind-port=8080 refused"
-check "B-37 bind the relay's port: another port can be had" contains "$relay" "bind-port=9999 reached"
+check "B-37 bind the relay's port: another port can be had" \
+    contains "$relay" "bind-port=9999 reached"
 check "B-37 trace the relay" contains "$relay" "trace=1 refused"
 check "B-37 trace the relay: a sibling can be traced" \
     grep "trace=[0-9]* reached" <<<"$relay"
 check "B-37 kill the relay: the model still answers" contains "$relay" "ask=8080 reached"
 
-peek='grep -c hunter2 /proc/1/environ; grep -c hunter2 /proc/1/cmdline; readlink /proc/self/exe; pwd'
+# The command line holds the pattern itself, so it is written in two halves.
+peek='grep -c "hunt""er2" /proc/1/environ; grep -c "hunt""er2" /proc/1/cmdline
+      readlink /proc/self/exe; pwd'
 bundle secret "$(asks_for model) | .process.env += [\"TOKEN=hunter2\"] | .process.cwd = \"/home\"" \
     sh -c "$peek"
 secret=$(in_cell secret 2>/dev/null)
@@ -129,11 +132,13 @@ check "B-51 /proc/self/exe and the working directory are the program's own" \
 start_broker careless AH_DUMPABLE=1
 remember_kernel
 theirs='.process.user = {uid: '"$broker_uid"', gid: '"$broker_uid"'}'
+directory=/dev/anchorhold/endpoint/careless
 bundle thief "$(asks_for careless) | $theirs" \
     attempt "peer-descriptor=$directory/broker.sock" "park-namespace=$directory/broker.sock"
 thief=$(in_cell thief)
 robbed=$(without_us thief "$(bind_at careless ro)")
-check "B-52 take a descriptor of a broker with our uid" contains "$thief" "broker.sock refused: Operation not permitted ("
+check "B-52 take a descriptor of a broker with our uid" \
+    contains "$thief" "broker.sock refused: Operation not permitted ("
 check "B-52 take a descriptor of a broker: without us it can be had" \
     contains "$robbed" "broker.sock reached: descriptor"
 check "B-59 a namespace parked in the broker" grep "park-namespace=.* reached" <<<"$thief"

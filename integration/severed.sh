@@ -19,15 +19,17 @@ declare -A severed severed_exec relayed relayed_exec
 
 # try_all POSTURE FILTER: as the container's command, and from an exec that asks for capabilities.
 try_all() {
+    local cell
     bundle "$1" "$greedy | $2" attempt "${ways[@]#* | }"
     take_answers "$1" < <(in_cell "$1")
     check "nothing is left of the $1 container" nothing_left
     bundle "$1-long" "$greedy | $2" sh -c 'echo up; exec sleep infinity'
-    start_ready "$runtime" run --bundle "$lab/b/$1-long" "$1-long"
+    start_ready in_cell "$1-long"
+    cell=$!
     take_answers "$1_exec" < <("$runtime" exec --cap CAP_NET_ADMIN --cap CAP_NET_RAW "$1-long" \
         attempt "${ways[@]#* | }")
     "$runtime" kill "$1-long" KILL
-    wait $!
+    wait "$cell"
     check "nothing is left of the $1 container with an exec" nothing_left
 }
 

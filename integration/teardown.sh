@@ -1,0 +1,249 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Nothing is left of a run, however it ended and whoever was killed; and nothing of a live one is
+# taken away.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+policy
+start_broker model
+# B-44: what others have in the kernel is none of ours.
+nft add table inet theirs
+nft add chain inet theirs input '{ type filter hook input priority 0; policy accept; }'
+ip link add theirs0 type veth peer name theirs1
+remember_kernel
+
+relayed=$(asks_for model)
+mkfifo "$lab/reached" "$lab/released"
+
+# A hook of the bundle's own that stops the runtime at STAGE, tells us, and waits for our word.
+pause_at() { # pause_at STAGE: a jq filter
+    cat >"$lab/bin/pause" <<CODE
+#!/bin/sh
+echo \$\$ >$lab/reached
+read -r word <$lab/released
+CODE
+    chmod 755 "$lab/bin/pause"
+    echo ".hooks.$1 = [{path: \"$lab/bin/pause\", args: [\"pause\"]}]"
+}
+
+state_of() { "$runtime" state "$1" 2>/dev/null | jq -r .status; }
+
+create() { timeout 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log.$1" 2>&1; }
+
+# ---- the ordinary ends --------------------------------------------------------------------------
+
+step_by_step() { # FILTER
+    local pid
+    bundle step "$1" sleep 60
+    create step && "$runtime" start step && same running "$(state_of step)" || return
+    pid=$("$runtime" state step | jq .pid)
+    "$runtime" kill step KILL
+    wait_for_end "$pid"
+    "$runtime" delete step && nothing_left
+}
+
+wait_for_end() { # of any process
+    "$python" -c 'import os, select, sys
+try:
+    select.select([os.pidfd_open(int(sys.argv[1]))], [], [])
+except ProcessLookupError:
+    pass' "$1"
+}
+
+deleted_by_force() { # FILTER
+    bundle force "$1" sleep 60
+    create force && "$runtime" start force && "$runtime" delete --force force && nothing_left
+}
+
+never_started() { # FILTER
+    bundle never "$1" sleep 60
+    create never && "$runtime" delete --force never && nothing_left
+}
+
+init_killed() { # FILTER: nobody calls delete until later
+    bundle killed "$1" sleep 60
+    create killed && "$runtime" start killed
+    kill -KILL "$("$runtime" state killed | jq .pid)"
+    "$runtime" delete --force killed && nothing_left
+}
+
+interrupted() { # FILTER: INT to a run in the foreground
+    bundle interrupted "$1" sh -c 'trap "exit 3" INT; echo up; while :; do sleep 60 & wait; done'
+    start_ready "$runtime" run --bundle "$lab/b/interrupted" interrupted
+    kill -INT $!
+    wait $!
+    same 3 $? && nothing_left
+}
+
+deleted_twice() {
+    "$runtime" delete --force step && "$runtime" delete --force step && nothing_left
+}
+
+for posture in severed relayed; do
+    filter=.
+    [ $posture = severed ] || filter=$relayed
+    check "create, start, kill, delete, $posture" step_by_step "$filter"
+    check "delete --force of a running container, $posture" deleted_by_force "$filter"
+    check "delete --force of a created container, $posture" never_started "$filter"
+    check "delete after init was killed, $posture" init_killed "$filter"
+    check "run and INT, $posture" interrupted "$filter"
+done
+check "C-46 delete --force of what is not there" deleted_twice
+
+# ---- a live run stands --------------------------------------------------------------------------
+
+bundle alive "$relayed" sh -c 'echo up; exec sleep infinity'
+start_ready in_cell alive
+alive=$!
+answers() { contains "$("$runtime" exec alive attempt ask=8080)" "ask=8080 reached"; }
+stands() { same enforced "$("$runtime" show --json alive | jq -r .state)" && answers; }
+check "delete of a running container fails" same 1 "$("$runtime" delete alive 2>/dev/null; echo $?)"
+check "and the run stands" stands
+check "gc leaves a live run alone" "$runtime" gc
+check "and the run stands after it" stands
+check "gc --dry-run leaves it too" "$runtime" gc --dry-run
+hook="$lab/libexec/anchorhold/anchorhold-hook"
+key=$(find "$lab/state/runs" -mindepth 1 -maxdepth 1 -printf '%f' 2>/dev/null)
+down() { env -i "$hook" --state "$lab/state" down "$@" <&-; }
+check "C-46 down of another generation leaves it" down "${key:-none}" 0000000000000000
+check "and the run still stands" stands
+echo '{' >"$lab/policy.json"
+check "with a broken policy state still works" same running "$(state_of alive)"
+check "with a broken policy kill still works" "$runtime" kill alive KILL
+wait $alive
+"$runtime" delete --force alive
+policy
+check "with a broken policy it is all gone at the end" nothing_left
+check "C-46 down of what is not there is silent success" \
+    same "" "$(down 0123456789ab 0000000000000000 2>&1)"
+
+same_id_twice() {
+    local first second
+    bundle same "$relayed" sh -c 'echo up; exec sleep infinity'
+    cp -a "$lab/b/same" "$lab/b/same2"
+    sed -i "s|/same\"|/same2\"|" "$lab/b/same2/config.json"
+    start_ready "$runtime" --root /run/first run --bundle "$lab/b/same" same
+    first=$!
+    start_ready "$runtime" --root /run/second run --bundle "$lab/b/same2" same
+    second=$!
+    "$runtime" --root /run/first kill same KILL
+    wait $first
+    contains "$("$runtime" --root /run/second exec same attempt ask=8080)" "ask=8080 reached"
+    local status=$?
+    "$runtime" --root /run/second kill same KILL
+    wait $second
+    rm -rf /run/first /run/second
+    [ $status = 0 ] && nothing_left
+}
+check "one id under two roots: the end of one leaves the other" same_id_twice
+
+# ---- a create that fails ------------------------------------------------------------------------
+
+create_fails() { # FILTER WORD...
+    local filter=$1
+    shift
+    bundle fails "$filter" "$@"
+    if create fails; then
+        "$runtime" delete --force fails
+        echo "create did not fail"
+        return 1
+    fi
+    "$runtime" delete --force fails 2>/dev/null
+    same 1 "$(grep -c . "$lab/log.fails")" && nothing_left
+}
+no_source='.mounts += [{destination: "/mnt", type: "bind", source: "/nonexistent",
+                         options: ["bind"]}]'
+failing_hook() { echo ".hooks.$1 = [{path: \"$(command -v false)\", args: [\"false\"]}]"; }
+check "C-04 a command that is not there" create_fails . /nonexistent
+check "C-04 a mount without a source" create_fails "$relayed | $no_source" true
+for stage in prestart createRuntime createContainer; do
+    check "C-04 a failing $stage hook of the bundle's" \
+        create_fails "$relayed | $(failing_hook $stage)" true
+done
+
+start_fails() {
+    bundle startfails "$relayed | $(failing_hook startContainer)" true
+    create startfails
+    "$runtime" start startfails 2>/dev/null
+    "$runtime" delete --force startfails && nothing_left
+}
+check "C-04 a failing startContainer hook of the bundle's" start_fails
+
+# A hook that did nothing must not be believed: the binary is replaced by one that only says yes.
+not_enforced() { # FILTER
+    bundle trusting "$1 | .root.readonly = false" touch /ran
+    mv "$hook" "$hook.away" && cp "$(command -v true)" "$hook"
+    create trusting && "$runtime" start trusting 2>"$lab/err"
+    local status=$?
+    mv "$hook.away" "$hook"
+    "$runtime" delete --force trusting 2>/dev/null
+    [ $status != 0 ] && [ ! -e "$lab/b/trusting/rootfs/ran" ] && nothing_left
+}
+check "C-05 a hook that did nothing, severed" not_enforced .
+check "C-05 a hook that did nothing, relayed" not_enforced "$relayed"
+
+# ---- killed on the way --------------------------------------------------------------------------
+
+# killed_at STAGE FILTER: SIGKILL of the shim while the runtime waits in a hook, then gc alone.
+killed_at() {
+    local shim hook_pid init
+    bundle cut "$2 | $(pause_at "$1")" sleep 60
+    "$runtime" create --bundle "$lab/b/cut" cut </dev/null >/dev/null 2>&1 &
+    shim=$!
+    read -r hook_pid <"$lab/reached"
+    kill -KILL $shim
+    wait $shim 2>/dev/null
+    init=$("$runtime" show --json cut | jq .init.pid)
+    echo go >"$lab/released"
+    # A runtime's init ends when it finds its runtime gone.
+    [ "${init:-0}" = 0 ] || wait_for_end "$init"
+    # The engine's own next call; what a killed runtime leaves of its own is the engine's.
+    "$delegate_path" delete --force cut 2>/dev/null
+    "$runtime" gc >"$lab/gc.out" || { cat "$lab/gc.out"; return 1; }
+    nothing_left && same "" "$("$runtime" gc)"
+}
+for posture in severed relayed; do
+    filter=.
+    [ $posture = severed ] || filter=$relayed
+    for stage in prestart createRuntime createContainer; do
+        check "B-43 SIGKILL of the shim in $stage, then gc, $posture" killed_at $stage "$filter"
+    done
+done
+
+run_killed() { # SIGKILL of `run`: the container lives on, as below runc; delete ends it
+    bundle orphan "$relayed" sh -c 'echo up; exec sleep infinity'
+    start_ready "$runtime" run --bundle "$lab/b/orphan" orphan
+    kill -KILL $!
+    wait $! 2>/dev/null
+    "$runtime" delete --force orphan && nothing_left
+}
+check "B-43 SIGKILL of a running run, then delete" run_killed
+
+state_lost() { # C-38: the state directory is gone; delete must not mind
+    bundle lost "$relayed" sleep 60
+    create lost && "$runtime" start lost && mv "$lab/state" "$lab/state.away" &&
+        "$runtime" delete --force lost
+    local status=$?
+    rm -rf "$lab/state.away"
+    [ $status = 0 ] && nothing_left
+}
+check "C-38 delete when the state directory is gone" state_lost
+
+many_at_once() {
+    local number pids=()
+    for number in $(seq 12); do
+        bundle "many$number" "$relayed" attempt ask=8080
+        in_cell "many$number" >"$lab/many.$number" 2>&1 &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+    same 12 "$(cat "$lab"/many.* | grep -c 'ask=8080 reached')" && nothing_left
+}
+check "twelve at once" many_at_once
+
+check "nothing is left" nothing_left
+finish
