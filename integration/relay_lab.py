@@ -111,6 +111,7 @@ class Relay:
     def __init__(self, *endpoints, options=(), wrapper=(), command=WAITING, **popen):
         arguments = [word for endpoint in endpoints for word in ("--endpoint", endpoint)]
         popen = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **popen}
+        self.ends_well = command is self.WAITING
         self.forks = wrapper[:1] == AS_FIRST_PROCESS[:1]
         self.process = subprocess.Popen(
             [*wrapper, RELAY, *options, *arguments, "--", *command], **popen
@@ -142,9 +143,12 @@ class Relay:
     def kill(self):
         """Until the relay itself is gone, and not only what it was started by."""
         if self.process.poll() is None:
-            relay = os.pidfd_open(self.pid)
-            os.kill(self.pid, signal.SIGKILL)
-            await_end(relay)
+            # The wrapper may not have noticed yet that its relay has ended: then there is none.
+            for pid in children(self.process.pid) if self.forks else [self.pid]:
+                relay = os.pidfd_open(pid)
+                os.kill(pid, signal.SIGKILL)
+                await_end(relay)
+        self.ends_well = False
         self.process.wait()
 
     def __enter__(self):
@@ -154,7 +158,8 @@ class Relay:
         for end in (self.process.stdin, self.process.stdout):
             if end:
                 end.close()
-        self.process.wait(10)
+        status = self.process.wait(10)
+        assert status == 0 or not self.ends_well, status
 
 
 def run_relay(directory, *command, options=(), wrapper=(), endpoint=None, **popen):

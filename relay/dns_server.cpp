@@ -44,9 +44,10 @@ void DnsServer::datagram_ready(Watch& self, uint32_t)
         if (static_cast<size_t>(size) > sizeof query)
             continue;
         const size_t reply_size = refuse_name(query, static_cast<size_t>(size), reply);
-        if (reply_size != 0) // who has gone away, or is flooded, asks again
-            (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL,
-                         reinterpret_cast<const sockaddr*>(&from), from_size);
+        if (reply_size == 0)
+            continue;
+        const auto* to = reinterpret_cast<const sockaddr*>(&from);
+        (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL, to, from_size); // lost: asked again
     }
 }
 

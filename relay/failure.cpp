@@ -110,10 +110,11 @@ void describe(const Failure& failure, Line& line)
     if (failure.subject != nullptr)
         line.add(" ").add_quoted(failure.subject);
     const char* why = failure.why != nullptr ? failure.why : word_of(failure.number);
-    if (why != nullptr)
+    if (why != nullptr) {
         line.add(": ").add(why);
-    else if (failure.number != 0)
+    } else if (failure.number != 0) {
         line.add(": errno ").add_number(failure.number);
+    }
 }
 
 bool parse_number(const char* text, size_t size, uint64_t most, uint64_t& number)

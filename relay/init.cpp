@@ -154,10 +154,11 @@ void Init::signals_ready(Watch& self, uint32_t)
     auto& init = static_cast<Init&>(self);
     signalfd_siginfo signal;
     while (read(init.signals_.get(), &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo == SIGCHLD)
+        if (signal.ssi_signo == SIGCHLD) {
             init.reap();
-        else if (!init.has_ended())
+        } else if (!init.has_ended()) {
             init.forward(signal);
+        }
     }
 }
 
@@ -166,11 +167,12 @@ void Init::forward(const signalfd_siginfo& signal) const
 {
     const auto number = static_cast<int>(signal.ssi_signo);
     sigval value = {};
-    value.sival_ptr = reinterpret_cast<void*>(signal.ssi_ptr);
-    if (signal.ssi_code == SI_QUEUE)
+    memcpy(&value, &signal.ssi_ptr, sizeof value);
+    if (signal.ssi_code == SI_QUEUE) {
         (void)sigqueue(command_, number, value);
-    else
+    } else {
         (void)kill(command_, number);
+    }
 }
 
 void Init::reap()

@@ -44,11 +44,11 @@ int refuse(const Failure& failure)
 
 Failure listen_for(const Endpoint& endpoint, Route& route)
 {
+    constexpr const char* listening = "listen on 127.0.0.1 for endpoint";
     UniqueFd v4;
-    if (const int number = open_listener(Loopback::v4, Transport::tcp, endpoint.port, v4))
-        return {.doing = "listen on 127.0.0.1 for endpoint",
-                .subject = endpoint.text,
-                .number = number};
+    const int number = open_listener(Loopback::v4, Transport::tcp, endpoint.port, v4);
+    if (number != 0)
+        return {.doing = listening, .subject = endpoint.text, .number = number};
     if (const Failure failed = pump.add_listener(UniqueFd(v4.release()), route))
         return failed;
     UniqueFd v6;
@@ -59,17 +59,16 @@ Failure listen_for(const Endpoint& endpoint, Route& route)
 
 Failure serve_endpoints()
 {
-    Route* routes[max_endpoints] = {};
+    static_assert(max_endpoints <= max_routes);
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
-        routes[at] = pump.add_route();
-        if (const Failure failed = listen_for(options.endpoints[at], *routes[at]))
+        if (const Failure failed = listen_for(options.endpoints[at], pump.route(at)))
             return failed;
     }
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
         const Endpoint& endpoint = options.endpoints[at];
         if (const Failure failed = open_directory(endpoint, directories[at]))
             return failed;
-        routes[at]->target = {directories[at].get(), endpoint.socket};
+        pump.route(at).target = {directories[at].get(), endpoint.socket};
     }
     return {};
 }

@@ -63,15 +63,6 @@ Failure Pump::open(int epoll)
     return {};
 }
 
-Route* Pump::add_route()
-{
-    if (route_count_ == max_routes)
-        return nullptr;
-    Route& route = routes_[route_count_++];
-    route.pump = this;
-    return &route;
-}
-
 Failure Pump::add_listener(UniqueFd socket, Route& route)
 {
     constexpr const char* doing = "watch a listening socket";
@@ -80,6 +71,7 @@ Failure Pump::add_listener(UniqueFd socket, Route& route)
     Listener& listener = listeners_[listener_count_++];
     listener.ready = listener_ready;
     listener.route = &route;
+    route.pump = this;
     listener.socket = UniqueFd(socket.release());
     if (const int number = prepare_listener(listener.socket.get()); number != 0)
         return {.doing = doing, .number = number};
@@ -94,7 +86,7 @@ int Pump::tick()
     int64_t now = 0;
     if (paused_ != 0 || waiting_ != 0)
         now = now_milliseconds();
-    for (unsigned at = 0; waiting_ != 0 && at < route_count_; ++at) {
+    for (unsigned at = 0; waiting_ != 0 && at < max_routes; ++at) {
         if (routes_[at].waiting != 0 && now >= routes_[at].retry_at)
             retry(routes_[at], now);
     }
@@ -110,7 +102,7 @@ int Pump::until_next(int64_t now) const
 {
     constexpr int64_t never = INT64_MAX;
     int64_t next = never;
-    for (unsigned at = 0; waiting_ != 0 && at < route_count_; ++at) {
+    for (unsigned at = 0; waiting_ != 0 && at < max_routes; ++at) {
         if (routes_[at].waiting != 0 && routes_[at].retry_at < next)
             next = routes_[at].retry_at;
     }
@@ -137,10 +129,12 @@ void Pump::client_ready(Watch& self, uint32_t events)
     if (stream.phase == Phase::ended)
         return; // by an event of the same batch
     note(client, events);
-    if (stream.phase == Phase::open)
-        stream.route->pump->run(stream);
-    else if (has_left(client))
-        stream.route->pump->end(stream, Verdict::reset);
+    Pump& pump = *stream.route->pump;
+    if (stream.phase == Phase::open) {
+        pump.run(stream);
+    } else if (has_left(client)) {
+        pump.end(stream, Verdict::reset);
+    }
 }
 
 void Pump::broker_ready(Watch& self, uint32_t events)
@@ -160,10 +154,11 @@ void Pump::accept_batch(Listener& listener)
             return pause(listener, 0);
         UniqueFd client = accept_client(listener.socket.get());
         int number = client ? 0 : errno;
-        if (client)
+        if (client) {
             admit(UniqueFd(client.release()), *listener.route);
-        else if (number == EMFILE || number == ENFILE)
+        } else if (number == EMFILE || number == ENFILE) {
             number = shed(listener);
+        }
         if (number == EAGAIN)
             return;
         if (number != 0 && number != ECONNABORTED)
@@ -178,10 +173,11 @@ int Pump::shed(const Listener& listener)
     int number = 0;
     {
         const UniqueFd client = accept_client(listener.socket.get());
-        if (client)
+        if (client) {
             reset_on_close(client.get());
-        else
+        } else {
             number = errno;
+        }
     }
     reserve_ = spare_descriptor();
     return number;

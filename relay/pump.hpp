@@ -47,9 +47,8 @@ public:
 
     Failure open(int epoll);
 
-    // Where connections go; its target is to be filled in before a listener is ready. At most
-    // max_routes, nullptr beyond.
-    Route* add_route();
+    // One of max_routes. Its target is to be filled in before its first connection comes.
+    Route& route(unsigned number) { return routes_[number]; }
 
     // Takes over a listening, non-blocking TCP socket.
     Failure add_listener(UniqueFd socket, Route& route);
@@ -91,7 +90,6 @@ private:
     Stream* queue_ = nullptr;  // to be run on, or made usable again, by the next tick
     unsigned paused_ = 0;
     unsigned waiting_ = 0;
-    unsigned route_count_ = 0;
     unsigned listener_count_ = 0;
     Route routes_[max_routes];
     Listener listeners_[max_listeners];
