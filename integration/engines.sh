@@ -68,7 +68,8 @@ make_image() {
 
 # ---- podman -------------------------------------------------------------------------------------
 
-# set_up_podman RUNTIME: the copy-and-paste configuration of contrib/, plus what a host without
+# set_up_podman RUNTIME: three runtimes, "anchorhold-text" as podman treats one of which it does not
+# know that it logs in JSON. The copy-and-paste configuration of contrib/, plus what a host without
 # CAP_SYS_RESOURCE or systemd needs.
 set_up_podman() {
     cat >"$lab/containers.conf" <<CONF
@@ -81,6 +82,7 @@ runtime = "anchorhold"
 runtime_supports_json = ["anchorhold", "plain"]
 [engine.runtimes]
 anchorhold = ["$1"]
+anchorhold-text = ["$1"]
 plain = ["$delegate_path"]
 CONF
     export CONTAINERS_CONF=$lab/containers.conf HOME=/root

@@ -3,11 +3,13 @@
 """Types at a container's shell and prints what the terminal showed.
 
 terminal.py run|create|exec|watch RUNTIME BUNDLE ID
+terminal.py command WORD...
 
 The shell is dash: it edits no lines, so what is shown depends on nothing but what is typed.
 
 run: our end is the terminal of `run`. create: it arrives over --console-socket, as engines take
 it. exec: a detached shell's, beside a container that sleeps. watch: `run`, nothing typed.
+command: whatever an engine offers, typed to.
 Every line typed is answered before the next; no time passes unasked.
 """
 
@@ -84,7 +86,7 @@ def in_own_terminal(command):
     pid, master = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
-        os.execv(command[0], command)
+        os.execvp(command[0], command)
     return pid, Terminal(master)
 
 
@@ -108,11 +110,15 @@ def status_of(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def by_run(bundle):
-    pid, terminal = in_own_terminal([RUNTIME, "run", "--bundle", bundle, ID])
+def by_command(command):
+    pid, terminal = in_own_terminal(command)
     terminal.session()
     print("status:", status_of(pid))
     return terminal
+
+
+def by_run(bundle):
+    return by_command([RUNTIME, "run", "--bundle", bundle, ID])
 
 
 def by_create(bundle):
@@ -129,9 +135,7 @@ def by_exec(bundle):
     json.dump(config, open(f"{bundle}/config.json", "w"))
     subprocess.run([RUNTIME, "create", "--bundle", bundle, ID], check=True, stdout=-3, stderr=-3)
     subprocess.run([RUNTIME, "start", ID], check=True)
-    pid, terminal = in_own_terminal([RUNTIME, "exec", "--tty", ID, "dash"])
-    terminal.session()
-    print("status:", status_of(pid))
+    terminal = by_command([RUNTIME, "exec", "--tty", ID, "dash"])
     subprocess.run([RUNTIME, "delete", "--force", ID], check=True)
     return terminal
 
@@ -143,7 +147,11 @@ def by_watch(bundle):
     return terminal
 
 
-how, RUNTIME, bundle, ID = sys.argv[1:]
-shown = {"run": by_run, "create": by_create, "exec": by_exec, "watch": by_watch}[how](bundle).shown
+if sys.argv[1] == "command":
+    shown = by_command(sys.argv[2:]).shown
+else:
+    ways = {"run": by_run, "create": by_create, "exec": by_exec, "watch": by_watch}
+    how, RUNTIME, bundle, ID = sys.argv[1:]
+    shown = ways[how](bundle).shown
 # A process id in the shell's messages is the one thing that may differ.
 print(re.sub(rb"\[(\d+)\] +\d+", rb"[\1] PID", shown).decode(errors="replace"))

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# podman --runtime: the model answers, nothing else does, errors reach podman's user, nothing is
+# left, whatever podman was asked for besides.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep \
+    podman conmon /usr/lib/podman/netavark catatonit
+enter_lab
+make_rootfs "$lab/rootfs"
+make_image cell "$lab/rootfs"
+make_image loose "$lab/rootfs" '{}' '{"dev.anchorhold.egress": "open"}'
+mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
+make_image scratch "$lab/bare"
+policy
+open_world
+start_broker model
+start_broker stepwise AH_STEPS=1
+set_up_podman "$runtime"
+for image in cell loose scratch; do
+    in_podman load --quiet --input "$lab/$image.tar" >/dev/null
+done
+# The first container makes podman's bridge, firewall and mounts; those are podman's.
+podman_run --rm --runtime plain localhost/cell:1 true
+remember_kernel
+
+asks() { echo "dev.anchorhold.endpoints=model:8080=unix:$brokers/$1/broker.sock"; }
+
+# answers IMAGE OPTION...: the model does, in a container run with OPTION...
+answers() {
+    local image=$1 before output
+    shift
+    before=$(asked model)
+    output=$(podman_run --rm --annotation "$(asks model)" "$@" "localhost/$image:1" \
+        /bin/attempt ask=8080)
+    contains "$output" "ask=8080 reached" && same $((before + 1)) "$(asked model)" && nothing_left
+}
+
+check "the answer arrives" answers cell
+check "each piece arrives before the next is written" contains \
+    "$(podman_run --rm --annotation "$(asks stepwise)" localhost/cell:1 attempt ask-stepwise=8080)" \
+    "ask-stepwise=8080 reached: 5 pieces"
+check "with --read-only" answers cell --read-only
+check "with --user 1000 and no capability, no_new_privs" \
+    answers cell --user 1000 --cap-drop all --security-opt no-new-privileges
+check "with --init" answers cell --init
+check "with --tmpfs /run and /tmp" answers cell --tmpfs /run --tmpfs /tmp
+check "with --volume" answers cell --volume "$lab/b:/work:ro"
+check "with --pids-limit 2" answers cell --pids-limit 2
+check "with --uidmap" answers cell --uidmap 0:200000:65536 --gidmap 0:200000:65536
+check "with --network none" answers cell --network none
+check "with --network host" answers cell --network host
+check "with --security-opt seccomp=unconfined" answers cell --security-opt seccomp=unconfined
+check "in an image of one static program" answers scratch
+
+# ---- every way out ------------------------------------------------------------------------------
+
+declare -A severed relayed execd
+greedy=(--cap-add NET_ADMIN --cap-add NET_RAW --cap-add MKNOD)
+take_answers severed < <(podman_run --rm "${greedy[@]}" localhost/cell:1 attempt "${ways[@]#* | }")
+podman_run --detach --name long "${greedy[@]}" --annotation "$(asks model)" localhost/cell:1 \
+    sleep infinity >/dev/null
+take_answers relayed < <(in_podman exec long attempt "${ways[@]#* | }")
+take_answers execd < <(in_podman exec --privileged long attempt "${ways[@]#* | }")
+environment=$(in_podman exec -e HTTP_PROXY=http://proxy.example:1 -e no_proxy=x -e KEPT=yes long env)
+in_podman rm --force --time 0 long >/dev/null
+check "nothing is left of it all" nothing_left
+take_answers control < <(podman_run --rm --runtime plain --network host --privileged \
+    localhost/cell:1 attempt "${ways[@]#* | }")
+judge severed ", severed"
+judge relayed ", from an exec"
+judge execd ", from an exec --privileged"
+check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+check "C-22 and what else it was given" contains "$environment" KEPT=yes
+# Undo what succeeded without us.
+nft delete table inet evil
+ip link del evil1
+ip addr del 198.51.100.1/32 dev lo
+ip route del 198.51.100.0/24
+
+only_lo() { same lo "$(podman_run --rm "$@" localhost/cell:1 ls /sys/class/net)" && nothing_left; }
+check "its links: with podman's bridge, which is made before" only_lo
+check "its links: with --uidmap, where podman plugs in after create" \
+    only_lo --uidmap 0:200000:65536 --gidmap 0:200000:65536
+check "its links: without us, eth0 too" same "eth0
+lo" "$(podman_run --rm --runtime plain localhost/cell:1 ls /sys/class/net)"
+podman_run --detach --name base --runtime plain localhost/cell:1 sleep infinity >/dev/null
+remember_kernel
+check "C-10 its links: in another container's network" only_lo --network container:base
+in_podman rm --force --time 0 base >/dev/null
+remember_kernel
+
+check "C-03 an image cannot ask for open" same lo \
+    "$(podman_run --rm localhost/loose:1 ls /sys/class/net)"
+
+# ---- the rest of a container's life -------------------------------------------------------------
+
+session() { # session RUNTIME WORD...
+    local name=$1
+    shift
+    timeout 60 "$python" "$here/terminal.py" command podman run --cgroup-parent "/$cgroup" --rm \
+        --runtime "$name" --interactive --tty --hostname cell "$@" localhost/cell:1 dash 2>&1
+}
+exec_session() { # exec_session RUNTIME
+    podman_run --detach --name "typed-$1" --runtime "$1" localhost/cell:1 sleep infinity >/dev/null
+    timeout 60 "$python" "$here/terminal.py" command podman exec --interactive --tty "typed-$1" \
+        dash 2>&1
+    in_podman rm --force --time 0 "typed-$1" >/dev/null
+}
+plain_session=$(session plain)
+check "a terminal session reads as without us" same "$plain_session" "$(session anchorhold)"
+check "also when the model is asked for" \
+    same "$plain_session" "$(session anchorhold --annotation "$(asks model)")"
+check "an exec's terminal reads as without us" \
+    same "$(exec_session plain)" "$(exec_session anchorhold)"
+check "and the terminal did something" contains "$plain_session" "interrupted: 130"
+
+for status in 0 3 125 255; do
+    check "B-41 exit $status" same $status \
+        "$(podman_run --rm --annotation "$(asks model)" localhost/cell:1 sh -c "exit $status"; echo $?)"
+done
+
+stopped_and_started() {
+    podman_run --detach --name again --annotation "$(asks model)" localhost/cell:1 \
+        sh -c 'trap "exit 42" TERM; attempt ask=8080; while :; do sleep 60 & wait; done' >/dev/null
+    in_podman stop --time 30 again >/dev/null
+    same 42 "$(in_podman inspect --format '{{.State.ExitCode}}' again)" && nothing_left || return
+    in_podman start again >/dev/null
+    in_podman exec again attempt ask=8080 | grep 'ask=8080 reached' || return
+    in_podman rm --force --time 0 again >/dev/null
+    nothing_left
+}
+check "stop, start again, remove" stopped_and_started
+
+# ---- errors -------------------------------------------------------------------------------------
+
+# refused RUNTIME: podman shows our line, and leaves nothing.
+refused() {
+    local output status
+    output=$(podman_run --rm --runtime "$1" --annotation dev.anchorhold.egress=closed \
+        localhost/cell:1 true 2>&1)
+    status=$?
+    same 126 $status && contains "$output" "anchorhold: create " &&
+        contains "$output" "(invalid_request)" && nothing_left
+}
+check "R7 podman shows our line, from the log" refused anchorhold
+check "R7 podman shows our line, from stderr" refused anchorhold-text
+check "a command that is not there, severed: 127" same 127 \
+    "$(podman_run --rm localhost/cell:1 /nonexistent >/dev/null 2>&1; echo $?)"
+check "a command that is not there, relayed: 127" same 127 \
+    "$(podman_run --rm --annotation "$(asks model)" localhost/cell:1 /nonexistent >/dev/null 2>&1; echo $?)"
+
+# SIGKILL of the shim while create waits in a hook of the user's.
+killed_at_create() {
+    local shim
+    mkfifo "$lab/reached" "$lab/released"
+    mkdir "$lab/hooks.d"
+    cat >"$lab/bin/pause" <<CODE
+#!/bin/sh
+cut -d' ' -f4 /proc/\$PPID/stat >$lab/reached
+read -r word <$lab/released
+CODE
+    chmod 755 "$lab/bin/pause"
+    jq -n --arg path "$lab/bin/pause" '{version: "1.0.0", hook: {path: $path},
+        when: {always: true}, stages: ["createRuntime"]}' >"$lab/hooks.d/pause.json"
+    podman_run --name cut --hooks-dir "$lab/hooks.d" --annotation "$(asks model)" localhost/cell:1 \
+        sleep 60 >"$lab/cut.out" 2>&1 &
+    read -r shim <"$lab/reached"
+    kill -KILL "$shim"
+    echo go >"$lab/released"
+    wait $!
+    in_podman rm --force --time 0 cut >/dev/null 2>&1
+    "$delegate_path" list --quiet | xargs --no-run-if-empty -n 1 "$delegate_path" delete --force
+    "$runtime" gc && nothing_left
+}
+check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
+finish
