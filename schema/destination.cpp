@@ -88,8 +88,8 @@ Result<Prefix> Prefix::parse(std::string_view text, Code code)
     }
     if (!prefix.has_only_zeros_beyond())
         return fail(code, quoted(text) + " has bits set beyond its prefix length");
-    if (!prefix.v4_ && prefix.length_ >= mapped_bits &&
-        std::equal(mapped.begin(), mapped.end(), prefix.bytes_.begin())) {
+    // The bits of ::ffff: are set, so the length is at least theirs.
+    if (!prefix.v4_ && std::equal(mapped.begin(), mapped.end(), prefix.bytes_.begin())) {
         std::rotate(prefix.bytes_.begin(), prefix.bytes_.begin() + mapped.size(),
                     prefix.bytes_.end());
         std::fill(prefix.bytes_.begin() + 4, prefix.bytes_.end(), std::uint8_t{0});

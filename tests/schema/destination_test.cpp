@@ -92,6 +92,12 @@ TEST_CASE("B-48: names are lower-case A-labels with at most one wildcard, in fro
                                    "scripts as xn--, no final dot");
 }
 
+TEST_CASE("no name ends in a number, however it is asked for")
+{
+    for (const std::string_view text : {"1.2.3", "x.7", "*.0x7f"})
+        CHECK(!NamePattern::parse(text, Code::invalid_request));
+}
+
 TEST_CASE("one destination covers another only where every address or name is in it")
 {
     const auto holds = [](std::string_view whole, std::string_view part) {
