@@ -2,91 +2,17 @@
 // What ctr and podman really write (tests/fixtures), edited with everything a plan can hold: the
 // documented spots change, every other value keeps its bytes, and a second pass changes nothing.
 #include "schema/oci_keys.hpp"
+#include "tests/files.hpp"
 #include "tests/shim/edited.hpp"
+#include "tests/shim/everything.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <set>
-#include <sstream>
 
 using namespace anchorhold;
-using json::Kind;
 using json::View;
 
 namespace {
-
-Plan everything()
-{
-    Plan plan;
-    plan.drop_setkey_hook = true;
-    plan.strip_net_caps = true;
-    plan.strip_proxies = true;
-    plan.env = {{"ANTHROPIC_BASE_URL", "http://127.0.0.1:8080"}};
-    plan.command_prefix = {"/dev/anchorhold/relay", "--"};
-    plan.mounts = {{"/dev/anchorhold/relay", "/usr/libexec/anchorhold/anchorhold-relay", {"bind"}}};
-    plan.cover_resolv_conf = true;
-    plan.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
-    plan.extra_pids = 1;
-    plan.free_low_ports = true;
-    plan.seccomp = {.wanted = true};
-    plan.hooks = true;
-    plan.hook_path = "/usr/libexec/anchorhold/anchorhold-hook";
-    plan.state_dir = "/run/anchorhold";
-    plan.key = "0123456789ab";
-    plan.generation = "0011223344556677";
-    plan.mark = plan.key + "." + plan.generation;
-    return plan;
-}
-
-// The spots of DESIGN 5, "Edited, per plan". What is below one may change; nothing else may.
-const std::set<std::string> edited_spots{"process.args",
-                                         "process.env",
-                                         "process.capabilities.bounding",
-                                         "process.capabilities.effective",
-                                         "process.capabilities.inheritable",
-                                         "process.capabilities.permitted",
-                                         "process.capabilities.ambient",
-                                         "mounts",
-                                         "hooks",
-                                         "annotations",
-                                         "linux.namespaces",
-                                         "linux.sysctl",
-                                         "linux.seccomp",
-                                         "linux.resources.pids.limit"};
-
-bool holds_a_spot(const std::string& place)
-{
-    return place == "the document" || std::ranges::any_of(edited_spots, [&](const auto& spot) {
-               return spot.starts_with(place + ".");
-           });
-}
-
-void check_outside(View before, View after)
-{
-    const std::string place = before.where();
-    if (edited_spots.contains(place))
-        return;
-    if (before.kind() != Kind::object || !holds_a_spot(place)) {
-        CHECK_MESSAGE(before.raw() == after.raw(), place);
-        return;
-    }
-    // The members in their order, and none added but a spot.
-    std::vector<std::string> names;
-    for (const View& member : before.items()) {
-        names.push_back(member.key());
-        const auto same = after.find(member.key());
-        REQUIRE_MESSAGE(same.has_value(), member.where());
-        check_outside(member, *same);
-    }
-    std::vector<std::string> kept;
-    for (const View& member : after.items())
-        if (std::ranges::find(names, member.key()) != names.end())
-            kept.push_back(member.key());
-        else
-            CHECK_MESSAGE(edited_spots.contains(member.where()), member.where());
-    CHECK(kept == names);
-}
 
 std::vector<std::string> raws(View parent, std::string_view key)
 {
@@ -126,21 +52,14 @@ void check_lists(View before, View after)
     CHECK(networks == 1);
 }
 
-std::vector<std::filesystem::path> fixtures()
+std::vector<std::string> fixtures()
 {
-    std::vector<std::filesystem::path> all;
+    std::vector<std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(AH_SOURCE_ROOT "/tests/fixtures"))
         if (entry.path().extension() == ".json")
-            all.push_back(entry.path());
+            all.push_back("tests/fixtures/" + entry.path().filename().string());
     std::ranges::sort(all);
     return all;
-}
-
-std::string read(const std::filesystem::path& path)
-{
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
 }
 
 } // namespace
@@ -150,13 +69,13 @@ TEST_CASE("configs as ctr and podman write them change at the documented spots a
     const Plan plan = everything();
     CHECK(fixtures().size() >= 30);
     for (const auto& path : fixtures()) {
-        CAPTURE(path.filename().string());
-        const json::Document before = parsed(read(path));
+        CAPTURE(path);
+        const json::Document before = parsed(source_file(path));
         CHECK(check_oci_keys(before.root()).has_value());
-        const Edited once = edited(read(path), plan);
+        const Edited once = edited(source_file(path), plan);
         const json::Document after = parsed(once.text);
         CHECK(check_oci_keys(after.root()).has_value());
-        check_outside(before.root(), after.root());
+        CHECK(changed_outside(before.root(), after.root()) == "");
         check_lists(before.root(), after.root());
         CHECK(edited(once.text, plan).text == once.text);
     }
@@ -165,7 +84,7 @@ TEST_CASE("configs as ctr and podman write them change at the documented spots a
 TEST_CASE("a plan with nothing to do leaves the engines' configs as they are")
 {
     for (const auto& path : fixtures()) {
-        CAPTURE(path.filename().string());
-        CHECK(edited(read(path), nothing()).text == read(path));
+        CAPTURE(path);
+        CHECK(edited(source_file(path), nothing()).text == source_file(path));
     }
 }

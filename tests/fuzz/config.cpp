@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json through the gate and the edits; tests/fixtures are seeds as good as the corpus.
+#include "schema/oci_keys.hpp"
+#include "tests/fuzz/entry.hpp"
+#include "tests/shim/everything.hpp"
+
+using namespace anchorhold;
+using json::Document;
+
+namespace {
+
+void check(const Document& before, const Plan& plan)
+{
+    const auto edited = edit_config(before, plan);
+    if (!edited)
+        return;
+    const auto after = Document::parse(edited->text);
+    must(after && check_oci_keys(after->root()));
+    must(changed_outside(before.root(), after->root()).empty());
+    const auto again = edit_config(*after, plan);
+    must(again && again->text == edited->text);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    const auto document = Document::parse({reinterpret_cast<const char*>(data), size});
+    if (!document || !check_oci_keys(document->root()))
+        return 0;
+    Plan severed;
+    severed.mark = "0123456789ab.0011223344556677";
+    check(*document, severed);
+    check(*document, everything());
+    // An answer, whatever it is: what the host has at / is no part of the input.
+    (void)mount_place(document->root(), "/");
+    return 0;
+}
