@@ -4,11 +4,12 @@
 #include "hooks/probe.hpp"
 #include "schema/json.hpp"
 #include "schema/render.hpp"
+#include "shim/delegate.hpp"
 #include "shim/helpers.hpp"
 #include "shim/tool_list.hpp"
 
 #include <array>
-#include <cstring>
+#include <optional>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -81,6 +82,22 @@ std::string policy_text(const Session& session)
     return session.policy_path;
 }
 
+// A crun built without it leaves linux.seccomp out, silently (crun, seccomp.c).
+std::optional<Error> runtime_trouble(const Session& session)
+{
+    if (session.obstacle)
+        return session.obstacle;
+    if (flavour_of(session.delegate) != Flavour::crun)
+        return std::nullopt;
+    const auto version = run_quietly(session.delegate, {"--version"});
+    if (!version)
+        return version.error();
+    if (version->text.contains("+SECCOMP"))
+        return std::nullopt;
+    return Error{Code::posture_unavailable, 0,
+                 session.delegate + " was built without seccomp; use one that has it"};
+}
+
 std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
                     const Session& session)
 {
@@ -111,8 +128,8 @@ std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<E
             rows.push_back({"", "", "remedy: " + answer.remedy});
     }
     rows.push_back({"policy", session.policy ? "yes" : "NO", policy_text(session)});
-    rows.push_back({"runtime", session.obstacle ? "NO" : "yes",
-                    session.obstacle ? session.obstacle->what : session.delegate});
+    const auto trouble = runtime_trouble(session);
+    rows.push_back({"runtime", trouble ? "NO" : "yes", trouble ? trouble->what : session.delegate});
     for (const EngineState& engine : found)
         rows.push_back({engine.name, engine.set_up ? "yes" : "no", engine.says});
     return render_table(rows);
@@ -127,7 +144,7 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told
     AH_TRY(const auto answers, probe_host(state, helpers.relay, Freshness::again), "");
     const auto found = look_at_engines();
     told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
-    bool well = session.policy.has_value() && !session.obstacle;
+    bool well = session.policy.has_value() && !runtime_trouble(session);
     for (const ProbeAnswer& answer : answers)
         well = well && answer.yes;
     return well ? 0 : 1;
