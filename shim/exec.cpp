@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
 // is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
+#include "hooks/process.hpp"
 #include "shim/bundle.hpp"
 #include "shim/delegate.hpp"
 #include "shim/inspection.hpp"
@@ -29,6 +30,24 @@ Plan exec_plan(const Session& session, const Record& record)
         if (const Profile* const profile = session.policy->find(record.profile))
             plan.env = profile->env;
     return plan;
+}
+
+// An exec may ask for more than the container holds (docker exec --privileged). What a bundle is
+// refused for is refused here as well; a run that was let have it says so in its record.
+Status check_capabilities(const std::string& process, const Record& record)
+{
+    AH_TRY(const std::string names, voiding_capabilities_in(process), "");
+    for (const std::string& known : record.voids)
+        if (known.starts_with("process.capabilities"))
+            return {};
+    if (names.empty())
+        return {};
+    AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"), "");
+    AH_TRY(const FileIdentity ours, namespace_of(0, "user"), "");
+    if (users != ours)
+        return {};
+    return fail(Code::bundle_voids_posture,
+                "process.capabilities: holds " + names + " over the host; exec without them");
 }
 
 // A file in memory, above what is handed to the container, open across execve(2).
@@ -91,10 +110,9 @@ Result<std::vector<std::string>> edited_words(const Session& session, const Reco
     AH_TRY(const unsigned handed, count_handed(call), "");
     AH_CHECK(check_descriptors(handed), "");
     AH_TRY(const auto given, process_given(call, record), "");
-    if (!given) {
-        AH_TRY(const auto drop, flags_to_drop(call, plan), "");
-        return without(session.rest, drop);
-    }
+    AH_CHECK(check_capabilities(given ? *given : process_with_caps(call), record), "");
+    if (!given)
+        return edit_flags(session.rest, call, plan);
     AH_TRY(const std::string edited, edit_process(*given, plan), "");
     AH_TRY(const std::string path, publish(edited, handed), "");
     if (const OptionAt* const file = call.last("process"))

@@ -63,26 +63,15 @@ Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>
 }
 
 // capabilities(7) are checked against the user namespace that owns the object: a container's own
-// one owns none of the host's, not even when its root is mapped to the host's root. Other spellings
-// that crun takes ("21", "cap_sys_admin") are refused by the edit.
+// one owns none of the host's, not even when its root is mapped to the host's root.
 Status inspect_capabilities(json::View config, Inspection& into)
 {
     AH_TRY(const bool own_users, has_own_users(config), "");
-    AH_TRY(const auto views, all_capabilities(member(config, "process")), "");
-    std::vector<std::string> found;
-    for (const json::View view : views) {
-        AH_TRY(const std::string name, view.string(), "");
-        if (is_in(voiding_capabilities, name) && std::ranges::find(found, name) == found.end())
-            found.push_back(name);
-    }
-    if (found.empty() || own_users)
-        return {};
-    std::string list;
-    for (const std::string& name : found)
-        list += (list.empty() ? "" : ", ") + name;
-    into.voids.push_back(
-        {"process.capabilities",
-         "holds " + list + " over the host; drop them, or give the container a user namespace"});
+    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")), "");
+    if (!list.empty() && !own_users)
+        into.voids.push_back({"process.capabilities", "holds " + list +
+                                                          " over the host; drop them, or give the "
+                                                          "container a user namespace"});
     return {};
 }
 
@@ -141,6 +130,22 @@ Status inspect_listener(json::View config, Inspection& into)
 }
 
 } // namespace
+
+// Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
+Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
+{
+    AH_TRY(const auto views, all_capabilities(process), "");
+    std::vector<std::string> found;
+    std::string list;
+    for (const json::View view : views) {
+        AH_TRY(const std::string name, view.string(), "");
+        if (!is_in(voiding_capabilities, name) || std::ranges::find(found, name) != found.end())
+            continue;
+        found.push_back(name);
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return list;
+}
 
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context)
 {

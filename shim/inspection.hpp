@@ -36,6 +36,10 @@ struct Inspection {
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
+// "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
+// posture; empty when nothing does.
+Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process);
+
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,
 // directories, O_PATH, tun, pidfds, io_uring. Hands back the line for other_channels; nothing for

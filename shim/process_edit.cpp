@@ -4,6 +4,7 @@
 #include "schema/oci_keys.hpp"
 #include "schema/proxy_env.hpp"
 #include "shim/config_edit.hpp"
+#include "shim/inspection.hpp"
 #include "shim/json_edit.hpp"
 
 #include <algorithm>
@@ -149,6 +150,12 @@ Status set_words(Edits& edits, json::View process, const Invocation& call)
     return append(edits, process, "env", quoted_values(call, "env"));
 }
 
+bool is_removed(std::string_view name, const Plan& plan)
+{
+    return (plan.strip_proxies && is_proxy_name(name)) ||
+           std::ranges::any_of(plan.env, [&](const auto& set) { return set.first == name; });
+}
+
 } // namespace
 
 Result<std::string> edit_process(std::string_view text, const Plan& plan)
@@ -159,6 +166,13 @@ Result<std::string> edit_process(std::string_view text, const Plan& plan)
     AH_TRY(auto caps, edit_capabilities(process), "");
     std::ranges::move(caps.splices, std::back_inserter(env.splices));
     return unwrapped(json::splice(document.text(), env.splices));
+}
+
+Result<std::string> voiding_capabilities_in(std::string_view text)
+{
+    AH_TRY(const json::Document document, parse_process(text), "");
+    AH_TRY(const json::View process, process_of(document), "");
+    return voiding_capabilities_of(process);
 }
 
 Result<std::string> process_from_flags(std::string config, const Invocation& call)
@@ -177,27 +191,35 @@ Result<std::string> process_from_flags(std::string config, const Invocation& cal
     return unwrapped(json::splice(document.text(), std::move(edits).splices()));
 }
 
-Result<std::vector<OptionAt>> flags_to_drop(const Invocation& call, const Plan& plan)
+std::string process_with_caps(const Invocation& call)
 {
-    // Put into a process, so that one place knows how a capability may be spelled.
+    return R"({"capabilities":{"bounding":)" + quoted_list(values_of(call, "cap")) + "}}";
+}
+
+Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest,
+                                            const Invocation& call, const Plan& plan)
+{
     AH_TRY(const auto document,
-           json::Document::parse(R"({"capabilities":{"bounding":)" +
-                                     quoted_list(values_of(call, "cap")) + "}}",
-                                 Code::invalid_request),
-           "--cap");
+           json::Document::parse(process_with_caps(call), Code::invalid_request), "--cap");
     AH_TRY(const CapsEdit caps, edit_capabilities(document.root()), "--cap");
     std::vector<OptionAt> drop;
+    bool env_left = false;
     for (const OptionAt& option : call.options) {
-        const std::string name(env_name(option.value));
-        const bool set = std::ranges::any_of(
-            plan.env, [&](const auto& variable) { return variable.first == name; });
-        if (option.name == "env" && (set || (plan.strip_proxies && is_proxy_name(name))))
-            drop.push_back(option);
-        if (option.name == "cap" &&
-            std::ranges::find(caps.removed, option.value) != caps.removed.end())
+        const bool env = option.name == "env" && is_removed(env_name(option.value), plan);
+        const bool cap = option.name == "cap" &&
+                         std::ranges::find(caps.removed, option.value) != caps.removed.end();
+        env_left = env_left || (option.name == "env" && !env);
+        if (env || cap)
             drop.push_back(option);
     }
-    return drop;
+    std::vector<std::string> words = without(rest, drop);
+    const auto behind_verb = words.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1;
+    std::vector<std::string> set;
+    for (const auto& [name, value] : plan.env)
+        set.push_back("--env=" + name + "=" + value);
+    if (env_left)
+        words.insert(behind_verb, set.begin(), set.end());
+    return words;
 }
 
 } // namespace anchorhold

@@ -31,8 +31,8 @@ std::string from_flags(const std::vector<std::string>& rest, const std::string& 
 
 std::vector<std::string> kept(const std::vector<std::string>& rest, Flavour flavour)
 {
-    const auto drop = flags_to_drop(read_invocation(rest, flavour), plan_with({{"A", "1"}}));
-    return drop ? without(rest, *drop) : std::vector<std::string>{drop.error().what};
+    const auto words = edit_flags(rest, read_invocation(rest, flavour), plan_with({{"A", "1"}}));
+    return words ? *words : std::vector<std::string>{words.error().what};
 }
 
 using Words = std::vector<std::string>;
@@ -46,6 +46,18 @@ TEST_CASE("proxies and network capabilities do not come back through exec (C-22)
                  R"("effective":["CAP_NET_ADMIN"]}})") ==
           R"({"args":["env"],"env":["PATH=/bin"],)"
           R"("capabilities":{"bounding":["CAP_KILL"],"effective":[]}})");
+}
+
+TEST_CASE("capabilities that would void a posture are told from the rest")
+{
+    CHECK(voiding_capabilities_in(R"({"capabilities":{"bounding":["CAP_KILL","CAP_BPF"],)"
+                                  R"("ambient":["CAP_SYS_ADMIN","CAP_BPF"]}})") ==
+          "CAP_BPF, CAP_SYS_ADMIN");
+    CHECK(voiding_capabilities_in(R"({"capabilities":{"bounding":["CAP_NET_RAW"]}})") == "");
+    CHECK(voiding_capabilities_in(R"({"capabilities":null})") == "");
+    CHECK(voiding_capabilities_in("{}") == "");
+    CHECK(voiding_capabilities_in(process_with_caps(read_invocation(
+              {"exec", "-cCAP_SYS_PTRACE", "id", "x"}, Flavour::crun))) == "CAP_SYS_PTRACE");
 }
 
 TEST_CASE("the profile's variables are set in an exec, in place of equal ones")
@@ -117,7 +129,8 @@ TEST_CASE("crun's flags for removed variables and capabilities are dropped (C-22
 {
     CHECK(kept({"exec", "--env", "HTTP_PROXY=x", "-e", "B=2", "--env=A=2", "--cap=CAP_NET_RAW",
                 "-cCAP_NET_ADMIN", "-c", "CAP_KILL", "id", "env"},
-               Flavour::crun) == Words{"exec", "-e", "B=2", "-c", "CAP_KILL", "id", "env"});
+               Flavour::crun) ==
+          Words{"exec", "--env=A=1", "-e", "B=2", "-c", "CAP_KILL", "id", "env"});
     CHECK(kept({"exec", "--env", "https_proxy", "id", "env"}, Flavour::crun) ==
           Words{"exec", "id", "env"});
     for (const char* odd : {"12", "0xd", "cap_net_raw", "CAP_NET_RAW "})
