@@ -22,7 +22,7 @@ namespace {
 
 // Shorter than the hook's `timeout` in config.json (10 s), after which a runtime kills us.
 constexpr std::chrono::seconds patience(8);
-constexpr std::chrono::seconds patience_for_input(5);
+constexpr std::chrono::seconds patience_for_input(6);
 constexpr std::chrono::milliseconds patience_for_output(200);
 constexpr std::size_t most_input = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t longest_line = 1000;
@@ -49,13 +49,23 @@ Result<ContainerState> hear_runtime()
     return parse_container_state(std::move(text));
 }
 
+// The shim made it; a hook makes none.
+Result<StateDir> open_state(const Call& call)
+{
+    AH_TRY(auto state, StateDir::existing(std::string(call.state)), "");
+    if (!state)
+        return fail(Code::network_setup_failed,
+                    "there is no state directory " + quoted(call.state));
+    return *std::move(state);
+}
+
 Status run_up(const Call& call, const RunKey& key)
 {
     const Deadline deadline(patience);
     AH_CHECK(die_with_parent(), "");
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
     const auto told = hear_runtime();
-    AH_TRY(const StateDir state, StateDir::open(std::string(call.state)), "");
+    AH_TRY(const StateDir state, open_state(call), "");
     return up(state, key, call.generation, told, deadline);
 }
 
@@ -63,7 +73,7 @@ Status run_guard(const Call& call, const RunKey& key)
 {
     AH_CHECK(die_with_parent(), "");
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
-    AH_TRY(const StateDir state, StateDir::open(std::string(call.state)), "");
+    AH_TRY(const StateDir state, open_state(call), "");
     return guard(state, key, call.generation, Deadline(patience));
 }
 

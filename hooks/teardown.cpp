@@ -147,8 +147,10 @@ Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t l
 
 Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation)
 {
-    if (!has_folder(state, key))
+    if (!has_folder(state, key)) {
+        (void)RunLock::try_take(state, key); // taken and let go: a killed holder's file goes too
         return Torn::nothing_there;
+    }
     AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
     if (!has_folder(state, key))
         return Torn::nothing_there;

@@ -112,6 +112,9 @@ TEST_CASE("whatever else is there is a stray, up or down, also under an inborn n
     named_alike.name = "sit0";
     named_alike.up = false;
     CHECK(strays_among({lo, named_alike}, born) == std::vector{named_alike});
+    Link of_another_kind = sit;
+    of_another_kind.kind = "ip6tnl";
+    CHECK(strays_among({lo, of_another_kind}, born) == std::vector{of_another_kind});
 }
 
 TEST_CASE("another link that is called lo is a stray, loopback is the first")

@@ -170,13 +170,17 @@ TEST_CASE("the ended are kept for a day, and not more than 256 of them")
         REQUIRE(::utimensat(AT_FDCWD, (ended + name).c_str(), times.data(), 0) == 0);
     };
     older_by(25 * 3600, "too-old");
+    older_by(23 * 3600, "old");
+    REQUIRE(state.make_run(a_key()));
+    REQUIRE(state.archive(a_record(RunState::ended)));
+    CHECK(names_in(ended) ==
+          std::vector<std::string>{a_key().text() + "." + a_generation + ".json", "old"});
     for (int i = 0; i < 256; ++i)
         older_by(1000 + i, "n" + std::to_string(i));
-    REQUIRE(state.make_run(a_key()));
     REQUIRE(state.archive(a_record(RunState::ended)));
     const auto names = names_in(ended);
     CHECK(names.size() == 256);
-    CHECK(!std::filesystem::exists(ended + "too-old"));
+    CHECK(!std::filesystem::exists(ended + "old"));
     CHECK(!std::filesystem::exists(ended + "n255"));
     CHECK(std::filesystem::exists(ended + "n254"));
     CHECK(std::filesystem::exists(ended + a_key().text() + "." + a_generation + ".json"));

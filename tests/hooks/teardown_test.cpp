@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 using namespace anchorhold;
 
@@ -149,6 +150,9 @@ TEST_CASE("nothing there is nothing there, any number of times, and leaves no lo
     CHECK(torn(state) == Torn::nothing_there);
     CHECK(torn(state, a_generation) == Torn::nothing_there);
     check_nothing_left(state);
+    scratch.file("state/locks/" + a_key().text(), 0600); // of one killed as he let go
+    CHECK(torn(state) == Torn::nothing_there);
+    check_nothing_left(state);
 }
 
 TEST_CASE("a folder that never got its record is a crash's, unless its lock is held")
@@ -214,6 +218,50 @@ TEST_CASE("a limited sweep comes round to every run in the end")
         ++sweeps;
     }
     CHECK(sweeps < 1000);
+}
+
+TEST_CASE("sweeps beside creates take nothing that is being made, and leave nothing")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    constexpr int creators = 2;
+    constexpr int rounds = 150;
+    const auto create = [&state](int which) {
+        const ProcessIdentity us = ourselves();
+        for (int round = 0; round < rounds; ++round) {
+            Record record = a_record(RunState::planned, which);
+            record.creator = us;
+            {
+                const auto lock = RunLock::take(state, a_key(which));
+                if (!lock || !state.make_run(a_key(which)) || !state.write(record))
+                    return 1;
+            }
+            const auto standing = state.read(a_key(which));
+            if (!standing || !*standing)
+                return 2;
+            if (!abandon(state, a_key(which), a_generation, Error{}))
+                return 3;
+        }
+        return 0;
+    };
+    std::vector<pid_t> children;
+    for (int which = 0; which < creators; ++which) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            ::_exit(create(which));
+        children.push_back(child);
+    }
+    for (const pid_t child : children) {
+        int status = 0;
+        pid_t ended = 0;
+        while (ended == 0) {
+            CHECK(swept(state, Sweep::remove).failed.empty());
+            ended = ::waitpid(child, &status, WNOHANG);
+        }
+        CHECK(ended == child);
+        CHECK(status == 0);
+    }
+    check_nothing_left(state);
 }
 
 TEST_CASE("locks of the killed go with a sweep")
