@@ -30,8 +30,6 @@ constexpr std::chrono::seconds patience(5);
 constexpr int relay_refuses = 125; // the relay's own failures (DESIGN 3.11)
 constexpr int not_executed = 126;
 
-// ---- a child that does it ----------------------------------------------------------------------
-
 enum class Did : std::int32_t { all, unshare_net, compare, loopback, listen, execute };
 
 struct Obstacle { // what the child writes into its pipe; all zero when there is none
@@ -104,8 +102,6 @@ template <typename Work> Result<Ran> in_child(Work work)
     return wait_for(child, reading.get());
 }
 
-// ---- can_isolate -------------------------------------------------------------------------------
-
 bool bring_loopback_up()
 {
     const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -170,28 +166,6 @@ ProbeAnswer ask_can_isolate()
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
 
-// ---- can_relay ---------------------------------------------------------------------------------
-
-// What is wrong with the file itself; asked anew each time, a remount leaves no trace in it.
-std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
-{
-    constexpr std::string_view name = "can_relay";
-    struct stat found = {};
-    struct statvfs filesystem = {};
-    if (::stat(path.c_str(), &found) != 0 || ::statvfs(path.c_str(), &filesystem) != 0)
-        return no(name, "look at " + path, errno, "install anchorhold-relay there");
-    if (!S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0)
-        return no(name, path + " is no program", 0, "install anchorhold-relay anew");
-    if ((found.st_uid != 0 && found.st_uid != ::geteuid()) ||
-        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return no(name, path + " can be changed by others", 0,
-                  "chown it to root and chmod go-w it");
-    if ((filesystem.f_flag & ST_NOEXEC) != 0)
-        return no(name, path + " is on a filesystem mounted noexec", 0,
-                  "install anchorhold-relay on a filesystem without noexec");
-    return std::nullopt;
-}
-
 // A port that is held by a socket which stays open in whatever is executed next.
 Result<std::uint16_t> hold_a_port()
 {
@@ -244,8 +218,6 @@ ProbeAnswer ask_can_relay(const std::string& path)
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
 
-// ---- both --------------------------------------------------------------------------------------
-
 std::string identity_of(const std::string& path)
 {
     struct stat found = {};
@@ -257,6 +229,27 @@ std::string identity_of(const std::string& path)
 }
 
 } // namespace
+
+std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
+{
+    constexpr std::string_view name = "can_relay";
+    struct stat found = {};
+    struct statvfs filesystem = {};
+    if (::stat(path.c_str(), &found) != 0 || ::statvfs(path.c_str(), &filesystem) != 0) {
+        const int number = errno;
+        return no(name, "look at " + path, number, "install anchorhold-relay there");
+    }
+    if (!S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0)
+        return no(name, path + " is no program", 0, "install anchorhold-relay anew");
+    if ((found.st_uid != 0 && found.st_uid != ::geteuid()) ||
+        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return no(name, path + " can be changed by others", 0,
+                  "chown it to root and chmod go-w it");
+    if ((filesystem.f_flag & ST_NOEXEC) != 0)
+        return no(name, path + " is on a filesystem mounted noexec", 0,
+                  "install anchorhold-relay on a filesystem without noexec");
+    return std::nullopt;
+}
 
 Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
                                             Freshness freshness)
@@ -270,6 +263,7 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::st
     };
     const ProbeKey key{std::move(boot), identity_of(relay_path), identity_of("/proc/self/exe")};
     AH_TRY(auto answers, answer(state, {key, now.tv_sec, ask}, freshness), "probe");
+    // Looked at each time: a remount leaves no trace in the file's identity.
     if (auto obstacle = obstacle_in_file(relay_path))
         std::ranges::replace_if(
             answers, [](const ProbeAnswer& one) { return one.name == "can_relay"; }, *obstacle);

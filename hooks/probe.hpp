@@ -7,6 +7,7 @@
 #include "hooks/state.hpp"
 #include "schema/decide.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ enum class Freshness : std::uint8_t { cached, again };
 // can_isolate, can_relay (the relay, asked to listen on a port already held, answers 125).
 Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
                                             Freshness freshness);
+// What is wrong with the relay's file itself, as can_relay's answer.
+std::optional<ProbeAnswer> obstacle_in_file(const std::string& relay_path);
 HostCaps caps_of(const std::vector<ProbeAnswer>& answers);
 
 } // namespace anchorhold

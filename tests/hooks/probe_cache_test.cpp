@@ -117,6 +117,24 @@ TEST_CASE("while one probes, the others take the standing answer however old")
     CHECK(host.asked == 1);
 }
 
+TEST_CASE("a relay that is missing, no program, or anybody's to change is seen without asking it")
+{
+    const Scratch scratch;
+    const auto step = [](const std::string& path) {
+        const auto obstacle = obstacle_in_file(path);
+        return obstacle ? obstacle->name + ": " + obstacle->step : "none";
+    };
+    CHECK(step(scratch / "none") == "can_relay: look at " + (scratch / "none"));
+    CHECK(step(scratch.folder("folder")) ==
+          "can_relay: " + (scratch / "folder") + " is no program");
+    CHECK(step(scratch.file("text", 0644)) ==
+          "can_relay: " + (scratch / "text") + " is no program");
+    for (const mode_t mode : {0775, 0757})
+        CHECK(step(scratch.file("open", mode)) ==
+              "can_relay: " + (scratch / "open") + " can be changed by others");
+    CHECK(step(scratch.file("relay", 0755)) == "none");
+}
+
 TEST_CASE("what the host can do is what it said yes to")
 {
     CHECK(caps_of({}) == HostCaps{});
