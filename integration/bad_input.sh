@@ -27,7 +27,7 @@ fine_bundle() {
 
 create_bad() {
     rm -f "$lab/seen"
-    timeout 30 "$runtime" --log "$log" --log-format json \
+    timeout 10 "$runtime" --log "$log" --log-format json \
         create --bundle "$bad" "${options[@]}" bad </dev/null >"$lab/out" 2>"$lab/err"
 }
 

@@ -118,17 +118,29 @@ in_the_open() {
 list_kernel() {
     ip -o link | cut -d: -f2
     nft --stateless list ruleset 2>/dev/null # it comments on tables of iptables-nft
-    awk '{print $2}' /proc/self/mounts | sort
-    find /proc/[0-9]*/ns/net -printf '%l\n' 2>/dev/null | sort -u
+    # podman mounts its own storage over itself now and then.
+    awk '$2 != "/var/lib/containers/storage/overlay" {print $2}' /proc/self/mounts | sort
+    find /proc/[0-9]*/ns/net -printf '%l\n' 2>/dev/null | sort -u | grep .
 }
 
 remember_kernel() {
     list_kernel >"$lab/kernel.before"
 }
 
+settle() { :; } # an engine that cleans up behind our back is waited for here
+
+wait_for_end() { # PID: of any process
+    "$python" -c 'import os, select, sys
+try:
+    select.select([os.pidfd_open(int(sys.argv[1]))], [], [])
+except ProcessLookupError:
+    pass' "$1"
+}
+
 # No kernel object, mount, process, lock, reservation, temporary file, no run (DESIGN 10).
 nothing_left() {
     local left
+    settle
     left=$({
         list_kernel | diff "$lab/kernel.before" - | grep '^>'
         find "$lab/state"/{runs,locks,subnets} -mindepth 1 2>/dev/null

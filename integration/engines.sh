@@ -93,6 +93,15 @@ in_podman() {
     timeout 60 podman "$@"
 }
 
+# What `podman run` returns before: conmon of a container that is gone, and the cleanup it calls.
+settle_podman() {
+    local pid live
+    live=$(in_podman ps --quiet --no-trunc)
+    for pid in $(pgrep -x conmon) $(pgrep -f 'podman .*container cleanup'); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "${live:-none}" || wait_for_end "$pid"
+    done
+}
+
 podman_run() {
     in_podman run --cgroup-parent "/$cgroup" "$@"
 }

@@ -22,6 +22,7 @@ set_up_podman "$runtime"
 for image in cell loose scratch; do
     in_podman load --quiet --input "$lab/$image.tar" >/dev/null
 done
+settle() { settle_podman; }
 # The first container makes podman's bridge, firewall and mounts; those are podman's.
 podman_run --rm --runtime plain localhost/cell:1 true
 remember_kernel

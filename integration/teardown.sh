@@ -46,14 +46,6 @@ step_by_step() { # FILTER
     "$runtime" delete step && nothing_left
 }
 
-wait_for_end() { # of any process
-    "$python" -c 'import os, select, sys
-try:
-    select.select([os.pidfd_open(int(sys.argv[1]))], [], [])
-except ProcessLookupError:
-    pass' "$1"
-}
-
 deleted_by_force() { # FILTER
     bundle force "$1" sleep 60
     create force && "$runtime" start force && "$runtime" delete --force force && nothing_left

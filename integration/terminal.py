@@ -27,7 +27,8 @@ import sys
 import termios
 
 TYPED = [
-    b"echo size: $(stty size)",
+    # ctr sets it after the start, so it is waited for.
+    b"while [ \"$(stty size)\" != '31 97' ]; do :; done 2>/dev/null; echo size: $(stty size)",
     b"test -t 0 && test -t 1 && test -t 2 && echo terminal on all three",
     b"tty; echo controlling >/dev/tty",
     b"sleep 60 & echo started",
@@ -51,8 +52,11 @@ class Terminal:
             return b""
 
     def until(self, text):
-        """Reads on to `text`, behind what was waited for before."""
-        while (at := self.shown.find(text, self.seen)) < 0:
+        """Reads on to `text`, behind what was waited for before.
+
+        How many CR come before a LF depends on who translates: the session must only be the same.
+        """
+        while (at := self.shown.replace(b"\r", b"").find(text, self.seen)) < 0:
             part = self.read()
             if not part:
                 raise SystemExit(f"terminal: ended in {self.shown!r}")
@@ -68,16 +72,16 @@ class Terminal:
         for line in TYPED:
             # The mark is assembled by the shell, so that its echo is not mistaken for it.
             os.write(self.master, line + b"; echo do'ne'\n")
-            self.until(b"done\r\n")
+            self.until(b"done\n")
             self.until(PROMPT)
         os.write(self.master, b"cat\n")
-        self.until(b"cat\r\n")
+        self.until(b"cat\n")
         os.write(self.master, b"up\n")
-        self.until(b"up\r\nup\r\n")
+        self.until(b"up\nup\n")
         os.write(self.master, b"\x03")
         self.until(PROMPT)
         os.write(self.master, b"echo interrupted: $?\n")
-        self.until(b"interrupted: 130\r\n" + PROMPT)
+        self.until(b"interrupted: 130\n" + PROMPT)
         os.write(self.master, b"exit 7\n")
         self.rest()
 

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# containerd, by ctr run --runc-binary: the model answers, nothing else does, errors reach ctr's
+# user, nothing is left, whatever ctr was asked for besides.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr
+enter_lab
+make_rootfs "$lab/rootfs"
+make_image cell "$lab/rootfs"
+make_image poor "$lab/rootfs" '{"User": "1000:1000"}'
+mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
+make_image scratch "$lab/bare"
+policy
+open_world
+start_broker model
+start_broker stepwise AH_STEPS=1
+start_containerd
+for image in cell poor scratch; do in_ctr images import "$lab/$image.tar" >/dev/null; done
+ctr_run "$delegate_path" --rm localhost/cell:1 warm true
+remember_kernel
+
+# run OPTION... -- IMAGE ID WORD...: below us, to its end.
+cell() { ctr_run "$runtime" --rm "$@" </dev/null; }
+asks() { echo "dev.anchorhold.endpoints=model:8080=unix:$brokers/$1/broker.sock"; }
+
+# answers IMAGE OPTION...: the model does, in a container run with OPTION...
+answers() {
+    local image=$1 before output
+    shift
+    before=$(asked model)
+    output=$(cell --annotation "$(asks model)" "$@" "localhost/$image:1" answers \
+        /bin/attempt ask=8080)
+    contains "$output" "ask=8080 reached" && same $((before + 1)) "$(asked model)" && nothing_left
+}
+
+check "the answer arrives" answers cell
+check "each piece arrives before the next is written" contains \
+    "$(cell --annotation "$(asks stepwise)" localhost/cell:1 step attempt ask-stepwise=8080)" \
+    "ask-stepwise=8080 reached: 5 pieces"
+check "with --read-only" answers cell --read-only
+check "with --seccomp" answers cell --seccomp
+check "with --net-host" answers cell --net-host
+check "with --mount" answers cell --mount "type=bind,src=$lab/b,dst=/work,options=rbind:ro"
+check "with --memory-limit" answers cell --memory-limit 67108864
+check "in an image of user 1000" answers poor
+check "in an image of one static program" answers scratch
+check "C-03 a label asks like an annotation" contains \
+    "$(cell --label "$(asks model)" localhost/cell:1 label attempt ask=8080)" "ask=8080 reached"
+
+# ---- every way out ------------------------------------------------------------------------------
+
+declare -A severed profiled execd
+greedy=(--cap-add CAP_NET_ADMIN --cap-add CAP_NET_RAW --cap-add CAP_MKNOD)
+take_answers severed < <(cell "${greedy[@]}" localhost/cell:1 severed attempt "${ways[@]#* | }")
+take_answers profiled < <(cell "${greedy[@]}" --seccomp --net-host localhost/cell:1 profiled \
+    attempt "${ways[@]#* | }")
+ctr_run "$runtime" --detach "${greedy[@]}" --annotation "$(asks model)" localhost/cell:1 long \
+    sleep infinity
+take_answers execd < <(in_ctr tasks exec --exec-id all long attempt "${ways[@]#* | }")
+environment=$(in_ctr tasks exec --exec-id env long env)
+in_ctr tasks kill --signal KILL long
+in_ctr tasks delete --force long >/dev/null 2>&1
+in_ctr containers delete long
+check "nothing is left of it all" nothing_left
+take_answers control < <(ctr_run "$delegate_path" --rm --net-host --privileged localhost/cell:1 \
+    control attempt "${ways[@]#* | }")
+judge severed ", severed"
+judge profiled ", with --seccomp --net-host"
+judge execd ", from an exec"
+check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+check "C-22 but it sees its environment" contains "$environment" PATH=/bin
+nft delete table inet evil
+ip link del evil1
+ip addr del 198.51.100.1/32 dev lo
+ip route del 198.51.100.0/24
+
+# ---- the rest of a container's life -------------------------------------------------------------
+
+session() { # session RUNTIME OPTION...
+    local binary=$1
+    shift
+    timeout 60 "$python" "$here/terminal.py" command ctr --namespace "$cgroup" run \
+        --runc-binary "$binary" --rm --tty "$@" localhost/cell:1 typed dash 2>&1
+}
+plain_session=$(session "$delegate_path")
+check "a terminal session reads as without us" same "$plain_session" "$(session "$runtime")"
+check "also when the model is asked for" \
+    same "$plain_session" "$(session "$runtime" --annotation "$(asks model)")"
+check "and the terminal did something" contains "$plain_session" "interrupted: 130"
+
+for status in 0 3 125 255; do
+    check "B-41 exit $status" same $status "$(cell --annotation "$(asks model)" localhost/cell:1 \
+        status sh -c "exit $status"; echo $?)"
+done
+
+# R12: containerd keeps ids apart by namespace; so do we.
+same_id_twice() {
+    local name
+    for name in one two; do
+        ctr_namespace=$cgroup-$name in_ctr images import "$lab/cell.tar" >/dev/null
+        ctr_namespace=$cgroup-$name ctr_run "$runtime" --detach --annotation "$(asks model)" \
+            --cgroup "/$cgroup/$name" localhost/cell:1 same sleep infinity
+    done
+    end one && ctr_namespace=$cgroup-two in_ctr tasks exec --exec-id x same attempt ask=8080 |
+        grep "ask=8080 reached"
+    local status=$?
+    end two && [ $status = 0 ] && nothing_left
+}
+end() { # end NAMESPACE-SUFFIX
+    local ctr_namespace=$cgroup-$1
+    in_ctr tasks kill --signal KILL same
+    in_ctr tasks delete --force same >/dev/null 2>&1
+    in_ctr containers delete same
+}
+check "R12 one id in two namespaces" same_id_twice
+
+# ---- errors -------------------------------------------------------------------------------------
+
+refused() { # ctr shows our line, and nothing is left
+    local output
+    output=$(cell --annotation dev.anchorhold.egress=closed localhost/cell:1 refused true 2>&1) &&
+        return 1
+    contains "$output" "OCI runtime create failed: anchorhold: create refused: " &&
+        contains "$output" "(invalid_request)" && nothing_left
+}
+check "R7 ctr shows our line" refused
+
+# SIGKILL of the shim while create waits in a hook; ctr has no hooks, so the runtime below waits.
+killed_at_create() {
+    local shim
+    mkfifo "$lab/reached" "$lab/released"
+    cat >"$lab/bin/$delegate-waiting" <<CODE
+#!/bin/sh
+case " \$* " in *" create "*)
+    echo \$PPID >$lab/reached
+    read -r word <$lab/released
+esac
+exec $delegate_path "\$@"
+CODE
+    chmod 755 "$lab/bin/$delegate-waiting"
+    policy "{runtime: \"$lab/bin/$delegate-waiting\"}"
+    cell --annotation "$(asks model)" localhost/cell:1 cut sleep 60 >"$lab/cut.out" 2>&1 &
+    read -r shim <"$lab/reached"
+    kill -KILL "$shim"
+    wait $!
+    "$runtime" gc && nothing_left
+}
+check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
+stop_containerd
+finish

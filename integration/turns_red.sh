@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The tests can fail: with the bare runtime in our place, the cases that need us do, and no control.
+. "$(dirname "$0")/lib.sh"
+needs root runc
+failed=0
+counted=0
+
+# turns_red FILE PATTERN: every case it matches, and there is one, fails without us.
+turns_red() {
+    local output status
+    output=$(AH_BARE=1 "$here/$1.sh" 2>/dev/null)
+    status=$?
+    same 1 $status || return
+    ! grep -B 3 'the control failed' <<<"$output" || return
+    grep -qE "^not ok ($2)" <<<"$output" && ! grep -E "^ok ($2)" <<<"$output"
+}
+
+check "severed" turns_red severed 'B-25|B-26|B-28|B-33|B-34|B-35|B-54|B-56|B-58'
+check "relayed" turns_red relayed \
+    '.*the answer arrives|each piece|B-37 bind the relay.s port$|B-37 trace the relay$|B-50 no secret in'
+check "agents_env" turns_red agents_env \
+    'C-14 no proxy|C-22 no proxy|the profile's variable (is|reaches)|an exec asks|C-59|the record names'
+check "bad_input" turns_red bad_input \
+    'an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
+check "teardown" turns_red teardown 'and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
+check "command" turns_red command 'C-60 (a command that (is|ends)|a file|a directory|the relay)'
+finish
