@@ -24,7 +24,6 @@ constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024;
 Plan exec_plan(const Session& session, const Record& record)
 {
     Plan plan;
-    plan.strip_net_caps = true;
     plan.strip_proxies = record.posture <= Posture::sealed;
     if (session.policy)
         if (const Profile* const profile = session.policy->find(record.profile))
