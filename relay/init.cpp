@@ -178,12 +178,13 @@ void Init::forward(const signalfd_siginfo& signal) const
 void Init::reap()
 {
     int status = 0;
-    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == command_)
             exit_status_ = status_of(status);
     }
     // Reaped behind our back (it ended before SIGCHLD was ours): there is no status to pass on.
-    if (errno == ECHILD && !has_ended())
+    if (pid < 0 && errno == ECHILD && !has_ended())
         exit_status_ = 125;
 }
 

@@ -4,10 +4,12 @@
 //
 // It says one line and exits 125 if anything of its own fails, before the command has run. Checks
 // go from the cheap and telling to those that need mounts: arguments, fork, network namespace and
-// mark (if given), listening, and only then the endpoints' directories. So `--endpoint
-// PORT=/any/thing
-// -- true`, asked anywhere while PORT is held, answers 125 naming the port: proof that this binary
-// runs here. Nothing is printed after that; the command's descriptors are the command's.
+// mark (if given), listening, and only then the endpoints' directories. So this, asked anywhere
+// while PORT is held, answers 125 and names the port, which proves that the binary runs here:
+//
+//   anchorhold-relay --endpoint PORT=/any/thing -- true
+//
+// Nothing is printed once the command runs; its descriptors are its own.
 #include "relay/checks.hpp"
 #include "relay/command.hpp"
 #include "relay/dns_server.hpp"
