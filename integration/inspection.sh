@@ -1,0 +1,248 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A bundle that could make the posture's sentence false is refused and told where, or recorded as
+# the policy wants it; what is merely another channel is recorded; an ordinary bundle runs.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+mkdir -p "$lab/rootfs/mnt"
+touch "$lab/rootfs/file"
+policy
+
+# serve PATH [COMMAND...]: something listens at PATH; COMMAND goes in front (nsenter ...).
+serve() {
+    mkdir -p "$(dirname "$1")"
+    start_ready "${@:2}" "$python" -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("up", flush=True)
+while True: s.accept()' "$1"
+}
+
+mounted() { # mounted SOURCE OPTION...: a filter; at /mnt, or at /file what is no directory
+    local place=/file
+    [ ! -d "$1" ] || place=/mnt
+    jq -nc --arg source "$1" --arg place $place '{destination: $place, type: "bind", source: $source,
+        options: $ARGS.positional}' --args "${@:2}" | sed 's/.*/.mounts += [&]/'
+}
+
+# What the bare runtime makes of the bundle called void: its first word must be "reached".
+is_dangerous() {
+    contains "$(without_us void .)" reached
+}
+
+is_refused() { # is_refused CODE BEGINNING
+    local line status
+    line=$(timeout 30 "$runtime" create --bundle "$lab/b/void" void 2>&1 </dev/null)
+    status=$?
+    "$delegate_path" delete --force void 2>/dev/null # in case it was accepted
+    same 1 $status && contains "$line" "anchorhold: create void: $2" &&
+        contains "$line" " ($1)" && nothing_left
+}
+
+# voids NAME PLACE FILTER PROBE: the probe, a shell's words, says "reached" when the danger is real.
+voids() {
+    local writable='.root.readonly = false'
+    bundle void "$writable | $3" sh -c "$4"
+    check "without us: $1" is_dangerous
+    bundle void "$writable | $3" sh -c "$4"
+    check "refused: $1" is_refused bundle_voids_posture "$2: "
+}
+
+# runs FILTER PROBE: the probe's output, under us. The only run that `show` then knows.
+runs() {
+    rm -f "$lab/state"/ended/*
+    bundle fine ".root.readonly = false | $1" sh -c "$2"
+    in_cell fine 2>&1
+}
+
+# recorded FIELD: of the run that ended last.
+recorded() {
+    "$runtime" show --json fine | jq -c "$1"
+}
+
+# ---- what the host has --------------------------------------------------------------------------
+
+ip netns add other
+mkdir -p "$lab"/{alias,proc,tree/deep,volume,pod,nfs}
+ln -s /run "$lab/link"
+ln -s /proc/self/root/run "$lab/magic"
+mount --no-mtab --bind / "$lab/alias"
+mount --no-mtab -t proc proc "$lab/proc"
+mount --no-mtab -t proc proc "$lab/tree/deep"
+serve /run/podman/podman.sock nsenter --net=/run/netns/other
+mount --no-mtab --bind /run/podman "$lab/pod"
+serve "$lab/engine/x/docker.sock"
+serve "$lab/engine2/deep/db.sock"
+serve "$lab/elsewhere/silent/db.sock" nsenter --net=/run/netns/other
+remember_kernel
+
+# ---- mounts -------------------------------------------------------------------------------------
+
+voids "the root under an alias" "mounts[7].source" "$(mounted "$lab/alias" bind ro)" \
+    '[ -x /mnt/usr/bin/env ] && echo reached'
+voids "/run behind a symlink" "mounts[7].source" "$(mounted "$lab/link" rbind ro)" \
+    '[ -d /mnt/lab ] && echo reached'
+voids "/run behind a magic link" "mounts[7].source" "$(mounted "$lab/magic" rbind ro)" \
+    '[ -d /mnt/lab ] && echo reached'
+voids "the state directory's parent" "mounts[7].source" "$(mounted "$lab" bind ro)" \
+    '[ -d /mnt/bin ] && echo reached'
+voids "a second mount of /proc" "mounts[7].source" "$(mounted "$lab/proc" bind ro)" \
+    '[ -e /mnt/1/environ ] && echo reached'
+voids "a file of /proc" "mounts[7].source" "$(mounted "$lab/proc/1/cmdline" bind ro)" \
+    'cat /file >/dev/null && echo reached'
+voids "/proc mounted below a directory" "mounts[7].source" "$(mounted "$lab/tree" rbind ro)" \
+    '[ -e /mnt/deep/1/environ ] && echo reached'
+voids "a network namespace" "mounts[7].source" "$(mounted /run/netns/other bind ro)" \
+    '[ "$(stat -fc %t /file)" = 6e736673 ] && echo reached'
+voids "the devices of the host" "mounts[7].type" \
+    '.mounts += [{destination: "/mnt", type: "devtmpfs", source: "devtmpfs"}]' \
+    '[ -c /mnt/null ] && echo reached'
+voids "a layer of an overlay" "mounts[7].options[0]" \
+    '.mounts += [{destination: "/mnt", type: "overlay", source: "overlay",
+        options: ["lowerdir=/etc:'"$lab/volume"'"]}]' \
+    '[ -e /mnt/passwd ] && echo reached'
+voids "B-30 an engine's socket" "mounts[7].source" "$(mounted /run/podman/podman.sock bind ro)" \
+    '[ -S /file ] && echo reached'
+voids "B-30 the same, in a directory under an alias" "mounts[7].source" \
+    "$(mounted "$lab/pod" bind ro)" '[ -S /mnt/podman.sock ] && echo reached'
+voids "B-30 one known by its name, deep in a directory" "mounts[7].source" \
+    "$(mounted "$lab/engine" bind ro)" '[ -S /mnt/x/docker.sock ] && echo reached'
+voids "shared propagation" "mounts[7].options[2]" "$(mounted "$lab/volume" bind ro rshared)" \
+    'echo reached'
+voids "a root that is the host's" "root.path" ".root = {path: \"$lab/alias\", readonly: true}" \
+    'echo reached'
+
+# ---- namespaces, capabilities, devices, sysctls, annotations -------------------------------------
+
+without() { echo "del(.linux.namespaces[] | select(.type == \"$1\"))"; }
+voids "the host's processes" "linux.namespaces" "$(without pid)" \
+    "[ \$(readlink /proc/self/ns/pid) = '$(readlink /proc/self/ns/pid)' ] && echo reached"
+voids "the host's ipc" "linux.namespaces" "$(without ipc)" \
+    "[ \$(readlink /proc/self/ns/ipc) = '$(readlink /proc/self/ns/ipc)' ] && echo reached"
+voids "another's ipc" "linux.namespaces[2].path" \
+    '(.linux.namespaces[] | select(.type == "ipc")).path = "/proc/1/ns/ipc"' \
+    "[ \$(readlink /proc/self/ns/ipc) = '$(readlink /proc/self/ns/ipc)' ] && echo reached"
+voids "CAP_SYS_ADMIN" "process.capabilities" \
+    '.process.capabilities |= map_values(. + ["CAP_SYS_ADMIN"])' \
+    'mount -t tmpfs none /mnt && echo reached'
+voids "CAP_SYS_PTRACE in the bounding set alone" "process.capabilities" \
+    '.process.capabilities.bounding += ["CAP_SYS_PTRACE"]' \
+    'grep -q "CapBnd:.*8" /proc/self/status && echo reached'
+tun='{type: "c", major: 10, minor: 200'
+voids "a device" "linux.devices[0]" ".linux.devices = [$tun, path: \"/dev/net/tun\"}]" \
+    '[ -c /dev/net/tun ] && echo reached'
+voids "a rule that opens devices" "linux.resources.devices[1]" \
+    '.linux.resources.devices += [{allow: true, type: "c", access: "rwm"}]
+     | .process.capabilities |= map_values(. + ["CAP_MKNOD"])' \
+    'mknod /mnt/k c 10 229 && : </mnt/k && echo reached'
+voids "a sysctl that opens loopback" 'linux.sysctl["net.ipv4.conf.all.route_localnet"]' \
+    '.linux.sysctl["net.ipv4.conf.all.route_localnet"] = "1"' \
+    '[ $(cat /proc/sys/net/ipv4/conf/all/route_localnet) = 1 ] && echo reached'
+voids "B-57 an annotation that steers crun" 'annotations["run.oci.hooks.stderr"]' \
+    ".annotations[\"run.oci.hooks.stderr\"] = \"$lab/written\"" 'echo reached'
+
+# ---- whatever the policy says -------------------------------------------------------------------
+
+never() { # never NAME PLACE FILTER
+    bundle void "$3" sh
+    check "refused: $1" is_refused invalid_request "$2: "
+}
+policy '{voids: "record"}'
+never "B-57 a second namespace of a type" "linux.namespaces[5]" \
+    '.linux.namespaces += [{type: "ipc", path: "/proc/1/ns/ipc"}]'
+never "C-10 a namespace that is none" "linux.namespaces[1].path" \
+    '(.linux.namespaces[] | select(.type == "network")).path = "/etc/passwd"'
+
+# ---- recorded instead ---------------------------------------------------------------------------
+
+check "recorded: the host's processes" contains "$(runs "$(without pid)" 'echo ran')" ran
+check "the record names the void" same \
+    '["linux.namespaces: the pid namespace is the host'"'"'s; add {\"type\":\"pid\"}"]' \
+    "$(recorded .voids)"
+policy
+
+# ---- not refused --------------------------------------------------------------------------------
+
+check "an ordinary volume, written to" same written \
+    "$(runs "$(mounted "$lab/volume" rbind rw)" 'echo written >/mnt/file && cat /mnt/file')"
+check "a writable bind is named" same true \
+    "$(recorded ".other_channels | contains([\"mounts[7].source: $lab/volume is writable at /mnt\"])")"
+check "stdio is named" same true "$(recorded '.other_channels | contains(["stdio"])')"
+check "an ordinary bundle has no void" same '[]' "$(recorded .voids)"
+check "B-31 a socket deep in a volume" contains \
+    "$(runs "$(mounted "$lab/engine2" bind ro)" '[ -S /mnt/deep/db.sock ] && echo there')" there
+check "B-31 that socket is named" same true \
+    "$(recorded ".other_channels | contains([\"$lab/engine2/deep/db.sock can be connected to\"])")"
+check "B-31 a socket of another network namespace" contains \
+    "$(runs "$(mounted "$lab/elsewhere/silent" bind ro)" '[ -S /mnt/db.sock ] && echo there')" there
+check "B-31 that socket is named as well" same true \
+    "$(recorded '.other_channels | contains(["silent/db.sock can be connected to"])')"
+own_users='.linux.namespaces += [{type: "user"}]
+    | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
+    | .linux.gidMappings = .linux.uidMappings
+    | .process.capabilities |= map_values(. + ["CAP_SYS_ADMIN"])'
+check "CAP_SYS_ADMIN in a user namespace of its own" contains \
+    "$(runs "$own_users | .root.readonly = true" 'echo ran')" ran
+check "a /proc that root could write is advised about" same true \
+    "$(runs 'del(.linux.readonlyPaths)' true
+        recorded '.advice | contains(["mounts[0]: root inside can have the host run programs"])')"
+
+# ---- C-10: the network namespace ----------------------------------------------------------------
+
+netns='(.linux.namespaces[] | select(.type == "network"))'
+own_network() { # own_network FILTER: neither the host's nor the other one, and lo is up
+    local seen
+    seen=$(runs "$1" 'readlink /proc/self/ns/net; ip link show lo')
+    contains "$seen" "LOOPBACK,UP" && ! grep -F "$(readlink /proc/self/ns/net)" <<<"$seen" &&
+        ! grep -F "[$(stat -Lc %i /run/netns/other)]" <<<"$seen"
+}
+check "C-10 a joined namespace is replaced" own_network "$netns.path = \"/run/netns/other\""
+check "C-10 the record names what stood there" same '"/run/netns/other"' "$(recorded .replaced_netns)"
+check "C-10 the host's is replaced" own_network "del($netns)"
+check "C-10 the record says so" same '"the host'"'"'s"' "$(recorded .replaced_netns)"
+check "C-10 a fresh one stays" own_network .
+check "C-10 nothing was replaced" same '""' "$(recorded .replaced_netns)"
+asked='.annotations["dev.anchorhold.require"] = "asked"'
+bundle void "$asked | $netns.path = \"/run/netns/other\"" sh
+check "C-10 under require: asked it is refused" is_refused posture_unavailable \
+    "its network namespace (/run/netns/other) would be replaced"
+
+# ---- writable parents ---------------------------------------------------------------------------
+
+# loosened PATH PART-OF-THE-SENTENCE: with PATH writable by others, create says so.
+loosened() {
+    local mode line status
+    bundle void . sh
+    mode=$(stat -c %a "$1")
+    chmod o+w "$1"
+    line=$("$runtime" create --bundle "$lab/b/void" void 2>&1 </dev/null)
+    status=$?
+    chmod "$mode" "$1"
+    "$delegate_path" delete --force void 2>/dev/null # in case it was accepted
+    same 1 $status && contains "$line" "$2"
+}
+check "a directory above the bundle" loosened "$lab/b" "$lab/b can be written by others than root"
+check "a directory above the helpers" loosened "$lab/libexec" \
+    "$lab/libexec can be written by others than root"
+bundle void . sh
+chmod o+w "$lab/b/void/config.json"
+check "config.json" is_refused invalid_request "read config.json"
+
+# ---- brokers ------------------------------------------------------------------------------------
+
+start_broker model
+check "B-52 a broker of its own uid, not dumpable" same '[]' \
+    "$(runs "$(asks_for model)" true; recorded .advice)"
+serve "$brokers/root/broker.sock"
+chmod 711 "$brokers/root"
+chmod 666 "$brokers/root/broker.sock"
+check "B-52 a broker that the container could be is advised about" contains \
+    "$(runs "$(asks_for root)" true; recorded '.advice[0]')" "give the broker a uid of its own"
+
+check "nothing is left" nothing_left
+finish
