@@ -68,7 +68,7 @@ asked() {
 
 # ---- bundles ------------------------------------------------------------------------------------
 
-# bundle ID JQ-FILTER WORD...: $lab/b/ID from the runtime's own `spec`, running WORD...
+# bundle ID JQ-FILTER WORD...: $lab/b/ID, from the runtime's own `spec`, running WORD...
 bundle() {
     local id=$1 filter=$2 words
     shift 2
@@ -76,12 +76,11 @@ bundle() {
     rm -rf "${lab:?}/b/$id"
     mkdir -p "$lab/b/$id"
     cp -al "$lab/rootfs" "$lab/b/$id/rootfs"
-    (cd "$lab/b/$id" && "$delegate_path" spec)
+    [ -f "$lab/config.json" ] || (cd "$lab" && "$delegate_path" spec)
     jq --argjson words "$words" --arg cgroup "/$cgroup/$id" --argjson proxies "$proxy_env" \
         '.process.terminal = false | .process.args = $words | .process.env += $proxies
          | .linux.cgroupsPath = $cgroup | '"$filter" \
-        "$lab/b/$id/config.json" >"$lab/b/$id/edited"
-    mv "$lab/b/$id/edited" "$lab/b/$id/config.json"
+        "$lab/config.json" >"$lab/b/$id/config.json"
 }
 
 # asks_for BROKER...: a jq filter; the first answers at port 8080, the next at 8081.
