@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints how many cases of a meson test log passed and how many failed.
+"""count.py TESTLOG: prints how many cases of a meson test log passed and how many failed, and on
+stderr, in full, what failed.
 
 A test that names its cases ("ok NAME", "not ok NAME", or doctest's summary) counts as many; one
 that failed without saying which counts as one failure more, so that none goes unseen. A skip
@@ -25,10 +26,22 @@ def cases(test):
     return passed, max(failed, 1)
 
 
+def explain(test):
+    """What passed says nothing about what did not."""
+    print(f"\n---- {test['name']}: {test['result']}", file=sys.stderr)
+    for line in test.get("stdout", "").splitlines():
+        if not line.startswith("ok "):
+            print(line, file=sys.stderr)
+    print(test.get("stderr", ""), end="", file=sys.stderr)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as log:
         tests = [json.loads(line) for line in log]
     counts = [cases(test) for test in tests]
+    for test, (_, failed) in zip(tests, counts):
+        if failed:
+            explain(test)
     print(sum(good for good, _ in counts), sum(bad for _, bad in counts))
 
 
