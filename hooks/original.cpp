@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,9 +16,12 @@ namespace {
 
 constexpr const char* config_name = "config.json";
 constexpr const char* kept_name = "config.json";
-// One name for all: what a crash left is replaced, never mistaken for ours.
+// One name for all: what a crash left is replaced, never mistaken for ours. Two at once are kept
+// apart by the lock on the directory.
 constexpr const char* temporary_name = ".config.json.anchorhold";
 
+constexpr int most_tries = 1000; // two seconds
+constexpr useconds_t pause_microseconds = 2000;
 constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024; // as the gate reads
 
 std::string kept_path(const StateDir& state, const RunKey& key)
@@ -50,9 +54,22 @@ Status fill_and_rename(int directory, int file, const struct stat& like, const s
     return {};
 }
 
-} // namespace
+// Another uid that can open the directory can hold this for ever, so it is waited for with a bound.
+Result<UniqueFd> lock_directory(int directory)
+{
+    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!own)
+        return fail_errno("open the bundle", errno);
+    for (int tries = 0; ::flock(own.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+        if (errno != EWOULDBLOCK || tries == most_tries)
+            return fail_errno("lock the bundle", errno);
+        ::usleep(pause_microseconds);
+    }
+    return own;
+}
 
-Status replace_config(int directory, const std::string& text)
+// The lock is held.
+Status replace_locked(int directory, const std::string& text)
 {
     struct stat like = {};
     if (::fstatat(directory, config_name, &like, AT_SYMLINK_NOFOLLOW) != 0)
@@ -72,6 +89,18 @@ Status replace_config(int directory, const std::string& text)
     return done;
 }
 
+} // namespace
+
+Status replace_config(int directory, const std::string& expected, const std::string& text)
+{
+    AH_TRY(const UniqueFd lock, lock_directory(directory), "edit config.json");
+    const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + config_name;
+    AH_TRY(const auto standing, read_file(path, most_bytes), "edit config.json");
+    if (!standing || *standing != expected)
+        return fail(Code::config_ambiguous, "config.json changed after it was read");
+    return replace_locked(directory, text);
+}
+
 Status keep_original(const StateDir& state, const RunKey& key, const std::string& text)
 {
     return replace_file(kept_path(state, key), text, 0600);
@@ -83,13 +112,14 @@ Status put_back(const StateDir& state, const Record& record)
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
+    AH_TRY(const UniqueFd lock, lock_directory(bundle.get()), "put config.json back");
     const std::string path = record.bundle + "/" + config_name;
     AH_TRY(const auto original, read_file(kept_path(state, key), most_bytes),
            "put config.json back");
     AH_TRY(const auto standing, read_file(path, most_bytes), "put config.json back");
     if (!original || !standing || sha256_hex(*standing) != record.config_digest)
         return {};
-    return replace_config(bundle.get(), *original);
+    return replace_locked(bundle.get(), *original);
 }
 
 } // namespace anchorhold

@@ -10,9 +10,10 @@
 
 namespace anchorhold {
 
-// Replaces DIRECTORY/config.json: temporary beside it (O_EXCL), mode and owner of what stands
-// there, renamed. EROFS is said as such.
-Status replace_config(int directory, const std::string& text);
+// Replaces DIRECTORY/config.json if it still reads `expected`: temporary beside it (O_EXCL), mode
+// and owner of what stands there, renamed, all under a lock on the directory. A text that has
+// changed is config_ambiguous; EROFS is said as such.
+Status replace_config(int directory, const std::string& expected, const std::string& text);
 
 // Keeps the original in the run's folder; make_run comes first.
 Status keep_original(const StateDir& state, const RunKey& key, const std::string& text);

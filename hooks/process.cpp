@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,22 +79,19 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid)
 {
     if (pid <= 0)
         return std::nullopt;
-    auto stat = read_file(proc_path(pid, "/stat"), 4096);
-    if (!stat && stat.error().number == ESRCH) // it ended between open(2) and read(2)
+    auto read = read_file(proc_path(pid, "/stat"), 4096);
+    if (!read && read.error().number == ESRCH) // it ended between open(2) and read(2)
         return std::nullopt;
+    AH_TRY(const auto stat, std::move(read), "");
     if (!stat)
-        return std::unexpected(std::move(stat).error());
-    if (!*stat)
         return std::nullopt;
-    return read_stat(pid, **stat);
+    return read_stat(pid, *stat);
 }
 
 bool is_alive(const ProcessIdentity& process)
 {
     const auto now = identify(static_cast<pid_t>(process.pid));
-    if (!now)
-        return true; // what cannot be looked at is not declared dead
-    return *now && **now == process;
+    return !now || *now == process; // what cannot be looked at is not declared dead
 }
 
 bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound)
@@ -124,6 +122,16 @@ Result<FileIdentity> namespace_of(pid_t pid, const char* name)
     if (::stat(path.c_str(), &found) != 0)
         return fail_errno("look at " + path, errno);
     return FileIdentity{found.st_dev, found.st_ino};
+}
+
+std::uint64_t netns_cookie()
+{
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) != 0)
+        return 0;
+    return cookie;
 }
 
 Result<std::string> random_generation()

@@ -37,6 +37,8 @@ void plan_relay(const std::vector<EndpointPlace>& places, const RunPaths& paths,
     argv = {paths.place + "/relay", "--inside", paths.place + "/run", "--mark", paths.generation};
     if (plan.network == NetworkNamespace::own)
         argv.insert(argv.end(), {"--host-netns", paths.host_netns.text()});
+    if (plan.network == NetworkNamespace::own && paths.host_cookie != 0)
+        argv.insert(argv.end(), {"--host-cookie", std::to_string(paths.host_cookie)});
     if (plan.cover_resolv_conf)
         argv.emplace_back("--dns");
     for (const EndpointPlace& place : places) {

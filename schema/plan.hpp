@@ -45,6 +45,7 @@ struct RunPaths {      // where this run's parts are, on the host unless said ot
     std::string key;
     std::string generation;
     FileIdentity host_netns;
+    std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of the same, for a container without /proc
 };
 
 enum class NetworkNamespace : std::uint8_t { own, keep };

@@ -13,11 +13,13 @@ class Bundle {
 public:
     static Result<Bundle> open(const std::string& path);
     const std::string& path() const noexcept { return path_; } // absolute, resolved
-    // A regular file (no symlink, no FIFO) of at most 16 MiB, owned and writable by root or our
-    // euid alone.
+    // A regular file of at most 16 MiB. Whose it is, and whether a link leads to it, is for
+    // check_config to say: a container that is left alone may have it as its runtime likes.
     Result<std::string> read_config() const;
-    // Temporary beside it (O_EXCL), same mode and owner, renamed. EROFS is said as such.
-    Status write_config(const std::string& text) const;
+    // No symlink, owned and writable by root or our euid alone.
+    Status check_config() const;
+    // Replaces `original`, which must still stand there (hooks/original.hpp).
+    Status write_config(const std::string& original, const std::string& text) const;
 
 private:
     Bundle(UniqueFd directory, std::string path)

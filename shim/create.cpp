@@ -9,7 +9,9 @@
 #include "shim/prepare.hpp"
 #include "shim/private_log.hpp"
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,19 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t swept_at_create = 8;
+constexpr int most_turns = 2000; // ten seconds
+constexpr useconds_t turn_microseconds = 5000;
+
+// As given, but from the root on: the links in it are not followed.
+Result<std::string> absolute_path(const std::string& path)
+{
+    if (path.starts_with('/'))
+        return path;
+    std::array<char, PATH_MAX> here{};
+    if (::getcwd(here.data(), here.size()) == nullptr)
+        return fail_errno("ask for the working directory", errno);
+    return std::string(here.data()) + "/" + path;
+}
 
 // Is this container left alone whatever its config.json says?
 bool left_alone_anyway(const Session& session, const ContainerId& id)
@@ -34,18 +49,47 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
     return decision && decision->untouched;
 }
 
+enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
+
 // An edit mark is written by us and never believed (DESIGN 5): only a live run of that key and
 // generation whose config.json is this very text makes the file ours; then it is left as it is.
-Status check_mark(const StateDir& state, const Prepared& prepared, const RunKey& key)
+// A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment.
+Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const RunKey& key)
 {
-    AH_TRY(const auto record, state.read(key), "read the run's record");
-    if (record && record->state == RunState::planned && is_alive(record->creator) &&
-        *prepared.mark == record->key + "." + record->generation &&
-        record->config_digest == sha256_hex(prepared.original))
-        return {};
-    return fail(Code::invalid_request,
-                "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
-                "(a config.json that a killed run left edited is put back by anchorhold gc)");
+    const std::string_view mark = *prepared.mark;
+    const auto named = RunKey::parse(mark.substr(0, mark.find('.')));
+    if (!named)
+        return Mark::forged;
+    AH_TRY(const auto record, state.read(*named), "read the run's record");
+    if (!record || record->state != RunState::planned || !is_alive(record->creator) ||
+        mark != record->key + "." + record->generation ||
+        record->config_digest != sha256_hex(prepared.original))
+        return Mark::forged;
+    return *named == key ? Mark::ours : Mark::of_a_neighbour;
+}
+
+// Prepared, and nobody else's edit in the way; two runs of one bundle take turns.
+Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
+                                 const std::string& generation)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    for (int turn = 0;; ++turn) {
+        AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation),
+               "");
+        if (!prepared.mark)
+            return prepared;
+        AH_TRY(const StateDir state, StateDir::open(session.state_path),
+               "open the state directory");
+        AH_TRY(const Mark mark, judge_mark(state, prepared, key), "");
+        if (mark == Mark::ours)
+            return prepared;
+        if (mark == Mark::forged || turn == most_turns)
+            return fail(Code::invalid_request,
+                        "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
+                        "(a config.json that a killed run left edited is put back by anchorhold "
+                        "gc)");
+        ::usleep(turn_microseconds);
+    }
 }
 
 Status write_resolv_conf(const StateDir& state, const RunKey& key)
@@ -61,11 +105,23 @@ Status write_resolv_conf(const StateDir& state, const RunKey& key)
     return {};
 }
 
+// Nothing of an earlier boot lives; only who takes its id may say so, gc leaves it alone.
+Status drop_earlier_boot(const StateDir& state, const RunKey& key)
+{
+    AH_TRY(const auto record, state.read(key), "read the run's record");
+    AH_TRY(const std::string boot, boot_id(), "read the run's record");
+    if (!record || record->boot_id == boot)
+        return {};
+    return abandon(state, key, record->generation,
+                   {Code::delegate_failed, 0, "the host was started anew"});
+}
+
 // Writes the record and what teardown needs, under the run's lock.
 Status claim(const Session& session, const StateDir& state, const Prepared& prepared,
              const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
+    AH_CHECK(drop_earlier_boot(state, key), "");
     AH_TRY(const Torn left, teardown(state, key), "clear what an earlier run left");
     const Error taken{Code::invalid_request, 0,
                       "a container with this id is already there; delete it first"};
@@ -83,30 +139,44 @@ Status claim(const Session& session, const StateDir& state, const Prepared& prep
     return {};
 }
 
-// What the runtime below left us with: its status, an error of ours to report, or the container.
-Result<int> conclude(const Session& session, const StateDir& state, const RunKey& key,
-                     const Record& ours, int status, PrivateLog& log)
+// The runtime says that all went well, and its hook never did its work: it was taken out of the
+// file or replaced.
+Result<int> undo_unenforced(const Session& session, const StateDir& state, const Record& ours)
 {
-    auto record = state.read(key);
-    const bool known = record && *record && (*record)->generation == ours.generation;
-    const bool ran = known && (*record)->state == RunState::enforced;
-    const bool mine = session.invocation.verb == Verb::run && ran;
-    if (status == 0 || mine) {
+    Error reason{Code::network_setup_failed, 0,
+                 "the runtime did not run the hook that verifies the network"};
+    delete_by_force(session); // a `run` is over by now, or detached
+    AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
+    (void)abandon(state, key, ours.generation, reason); // the reason is told
+    return std::unexpected(std::move(reason));
+}
+
+// What the runtime below left us with: its status, an error of ours to report, or the container.
+Result<int> conclude(const Session& session, const StateDir& state, const Record& ours, int status,
+                     const PrivateLog& log)
+{
+    AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
+    const auto read = state.read(key);
+    // A run that was deleted meanwhile has no folder any more; it was enforced to get that far.
+    const std::optional<Record> record =
+        read && *read && (*read)->generation == ours.generation ? *read : std::nullopt;
+    const bool is_run = session.invocation.verb == Verb::run;
+    if (record && record->state == RunState::planned && status == 0)
+        return undo_unenforced(session, state, ours);
+    if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
         log.pass_on();
-        if (session.invocation.verb == Verb::run && known)
+        if (is_run)
             (void)teardown(state, key, ours.generation); // a live init keeps it; gc comes again
         return status;
     }
     Error reason{Code::delegate_failed, 0, ""};
-    if (known && !(*record)->reason.empty() && (*record)->state == RunState::failed)
-        reason.what = (*record)->reason;                // the hook's own words
-    (void)abandon(state, key, ours.generation, reason); // what is left over is gc's
-    if (reason.what.empty()) {
-        log.pass_on_one_error(); // the runtime's own line, on stderr it stands already
-        return status;
-    }
-    reason.code = Code::network_setup_failed;
-    return std::unexpected(std::move(reason));
+    if (record && record->state == RunState::failed)
+        reason = {Code::network_setup_failed, 0, record->reason}; // the hook's own words
+    (void)abandon(state, key, ours.generation, reason);           // what is left over is gc's
+    if (!reason.what.empty())
+        return std::unexpected(std::move(reason));
+    log.pass_on_one_error(); // the runtime's own line; on stderr it stands already
+    return status;
 }
 
 Result<int> carry_out(const Session& session, const StateDir& state, const Prepared& prepared,
@@ -121,7 +191,8 @@ Result<int> carry_out(const Session& session, const StateDir& state, const Prepa
         (void)abandon(state, key, record->generation, reason); // the first error is the story
         return std::unexpected(std::move(reason));
     };
-    if (auto written = prepared.bundle.write_config(prepared.edited.text); !written)
+    if (auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
+        !written)
         return give_up(std::move(written).error());
     auto log = PrivateLog::open(session, state.run_path(key));
     if (!log)
@@ -129,7 +200,18 @@ Result<int> carry_out(const Session& session, const StateDir& state, const Prepa
     auto status = run_delegate(session.delegate, log->words());
     if (!status)
         return give_up(std::move(status).error());
-    return conclude(session, state, key, *record, *status, *log);
+    return conclude(session, state, *record, *status, *log);
+}
+
+// The runtime resolves the bundle's path once more after us, and start, exec and delete the state
+// directory's: nobody else may turn either of them meanwhile.
+Status check_places(const Session& session)
+{
+    AH_TRY(const std::string bundle, absolute_path(bundle_of(session.invocation)), "the bundle");
+    AH_CHECK(check_owned_path(bundle, "the bundle", Code::invalid_request), "");
+    AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
+    const auto owned = check_owned_path(state, "the state directory", Code::network_setup_failed);
+    return owned || owned.error().number == ENOENT ? Status() : owned;
 }
 
 } // namespace
@@ -144,23 +226,21 @@ Result<int> create_or_run(const Session& session)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
     AH_TRY(const std::string generation, random_generation(), "");
-    auto prepared = prepare(session, bundle_of(call), id, generation);
+    if (!session.policy->annotations && left_alone_anyway(session, id))
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    auto prepared = prepare_in_turn(session, id, generation);
     if (!prepared && prepared.error().number == ENOENT && left_alone_anyway(session, id))
         return std::unexpected(exec_delegate(session.delegate, session.rest)); // it says so itself
     if (!prepared)
         return std::unexpected(std::move(prepared).error());
-    if (prepared->decision.untouched && !prepared->mark)
+    if (prepared->decision.untouched || prepared->mark)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     if (call.verb == Verb::restore)
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
+    AH_CHECK(check_places(session), "");
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    if (prepared->mark) {
-        AH_CHECK(check_mark(state, *prepared, RunKey::of(session.root, id)), "");
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
-    }
-    AH_CHECK(check_owned_path(prepared->bundle.path(), "the bundle", Code::invalid_request), "");
     AH_TRY(const unsigned handed, count_handed(call), "");
     AH_TRY(const auto channels, check_descriptors(handed), "");
     auto& known = prepared->inspection.other_channels;

@@ -6,7 +6,26 @@
 #include "shim/delegate.hpp"
 #include "shim/session.hpp"
 
+#include <unistd.h>
+
 namespace anchorhold {
+
+bool waits_to_start(const Session& session)
+{
+    const std::string fifo = session.root + "/" + session.invocation.operands[0] + "/exec.fifo";
+    return ::access(fifo.c_str(), F_OK) == 0;
+}
+
+void delete_by_force(const Session& session)
+{
+    const Invocation& call = session.invocation;
+    std::vector<std::string> words = session.rest;
+    if (const OptionAt* const log = call.last("log"))
+        words = with_value(std::move(words), *log, "/dev/null");
+    words.resize(call.verb_index);
+    words.insert(words.end(), {"delete", "--force", call.operands[0]});
+    (void)run_quietly(session.delegate, words); // the error that brought us here is told instead
+}
 
 Result<int> delete_container(const Session& session)
 {
@@ -16,8 +35,13 @@ Result<int> delete_container(const Session& session)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     AH_TRY(const int status, run_delegate(session.delegate, session.rest), "");
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
-    if (run && *run)
-        (void)teardown((*run)->state, (*run)->key);
+    if (run && *run) {
+        const auto torn = teardown((*run)->state, (*run)->key);
+        // Of a pid namespace that we cannot look into: the delegate has just said that it is gone.
+        if (status == 0 && torn && *torn == Torn::foreign)
+            (void)abandon((*run)->state, (*run)->key, (*run)->record.generation,
+                          {Code::delegate_failed, 0, "deleted from another pid namespace"});
+    }
     if (many)
         if (const auto state = StateDir::existing(session.state_path); state && *state)
             (void)gc(**state, Sweep::remove);

@@ -129,9 +129,13 @@ Result<std::vector<std::string>> check_descriptors(unsigned preserved)
 Result<unsigned> count_handed(const Invocation& call)
 {
     const char* const listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe)
+    const char* const whose = std::getenv("LISTEN_PID");  // NOLINT(concurrency-mt-unsafe)
+    // runc goes by LISTEN_PID as sd_listen_fds(3) does, crun does not ask.
+    const bool passed =
+        listen != nullptr && (call.flavour == Flavour::crun ||
+                              (whose != nullptr && whose == std::to_string(::getpid())));
     const OptionAt* const preserve = call.last("preserve-fds");
-    AH_TRY(const unsigned listening, read_count(listen == nullptr ? "0" : listen, "LISTEN_FDS"),
-           "");
+    AH_TRY(const unsigned listening, read_count(passed ? listen : "0", "LISTEN_FDS"), "");
     AH_TRY(const unsigned preserved,
            read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"), "");
     return listening + preserved;

@@ -3,6 +3,7 @@
 #include "shim/session.hpp"
 #include "shim/tools.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace anchorhold;
@@ -18,10 +19,21 @@ void print(int fd, std::string_view text)
     (void)!::write(fd, text.data(), text.size()); // who would be told?
 }
 
+// What we open must not become anybody's standard input or output. Close-on-exec: the runtime below
+// finds them closed, as the engine left them.
+void settle_descriptors()
+{
+    int fd = STDIN_FILENO;
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    const UniqueFd not_needed(fd);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
+    settle_descriptors();
     const Session session = open_session({argv, static_cast<std::size_t>(argc)});
     const bool tool = !session.rest.empty() && is_tool(session.rest[0]);
     Told told;

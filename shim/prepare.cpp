@@ -17,6 +17,8 @@ namespace anchorhold {
 
 namespace {
 
+constexpr std::size_t most_told = 500; // bytes of findings in one line, about
+
 bool looks_like_ours(std::string_view key)
 {
     std::string folded;
@@ -101,10 +103,14 @@ Result<std::vector<SocketServer>> find_servers(const Session& session, const Req
 Status refuse_findings(const Prepared& prepared)
 {
     const Inspection& seen = prepared.inspection;
+    // All of them while there is room: an engine that was refused takes the bundle away at once.
     const auto sentence = [](const std::vector<Finding>& findings) {
-        std::string text = findings[0].where + ": " + findings[0].what;
-        if (findings.size() > 1)
-            text += " (and " + std::to_string(findings.size() - 1) + " more: see explain)";
+        std::string text;
+        std::size_t told = 0;
+        for (; told < findings.size() && text.size() < most_told; ++told)
+            text += (told == 0 ? "" : "; ") + findings[told].where + ": " + findings[told].what;
+        if (told < findings.size())
+            text += "; and " + std::to_string(findings.size() - told) + " more";
         return text;
     };
     if (!seen.refused.empty())
@@ -159,7 +165,8 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                    .place = {},
                    .key = key.text(),
                    .generation = generation,
-                   .host_netns = {}};
+                   .host_netns = {},
+                   .host_cookie = netns_cookie()};
     AH_TRY(paths.host_netns, host_netns(), "identify the host's network namespace");
     if (into.decision.technique == Technique::relay) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
@@ -180,7 +187,7 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
 std::string bundle_of(const Invocation& invocation)
 {
     const OptionAt* option = invocation.last("bundle");
-    return option != nullptr ? option->value : ".";
+    return option != nullptr && !option->value.empty() ? option->value : ".";
 }
 
 Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
@@ -218,6 +225,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
         prepared.decision = *open;
         return prepared;
     }
+    AH_CHECK(prepared.bundle.check_config(), "");
     AH_TRY(prepared.helpers, find_helpers(), "");
     AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers), "");
     AH_TRY(prepared.decision, decide(prepared.request, caps), "");

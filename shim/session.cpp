@@ -6,6 +6,7 @@
 #include "shim/inspection.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -32,7 +33,7 @@ Result<Policy> read_policy(const std::string& path, bool named)
     if (!*text && !named)
         return Policy();
     if (!*text)
-        return fail(Code::invalid_policy, "no policy at " + quoted(path));
+        return fail(Code::invalid_policy, "no policy at " + anchorhold::quoted(path));
     AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy), "");
     AH_TRY(auto policy, parse_policy(*std::move(*text)), "policy " + path);
     return policy;
@@ -53,8 +54,18 @@ RootFacts root_facts()
 
 Result<std::string> root_of(const Invocation& call)
 {
-    if (const OptionAt* const root = call.last("root"))
-        return resolve_root(root->value.empty() ? "." : root->value);
+    if (const OptionAt* const root = call.last("root")) {
+        // runc cleans the path as text before it follows links (filepath.Abs), crun does not, and
+        // resolves a relative one below the bundle.
+        const std::filesystem::path path(root->value.empty() ? "." : root->value);
+        if (call.flavour == Flavour::runc)
+            return resolve_root(std::filesystem::absolute(path).lexically_normal().string());
+        if (path.is_relative())
+            return fail(Code::invalid_request, "--root " + anchorhold::quoted(root->value) +
+                                                   " is relative, which crun resolves below the "
+                                                   "bundle; name it from /");
+        return resolve_root(path.string());
+    }
     return resolve_root(default_root(call.flavour, root_facts()));
 }
 

@@ -79,19 +79,6 @@ Status hold_gate(const OwnRun& run)
     return guard(run, names);
 }
 
-// `delete --force` with the engine's own global options, but for its log.
-void delete_by_force(const Session& session)
-{
-    const Invocation& call = session.invocation;
-    std::vector<std::string> words = session.rest;
-    if (const OptionAt* const log = call.last("log"))
-        words = with_value(std::move(words), *log, "/dev/null");
-    words.resize(call.verb_index);
-    words.insert(words.end(), {"delete", "--force", call.operands[0]});
-    // The error that brought us here is the one to tell; what is left over is gc's.
-    (void)run_quietly(session.delegate, words);
-}
-
 } // namespace
 
 Result<int> start_container(const Session& session)
@@ -101,7 +88,8 @@ Result<int> start_container(const Session& session)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     AH_CHECK(check_words(session.invocation), "");
     Status held = run ? hold_gate(**run) : Status(std::unexpected(run.error()));
-    if (held)
+    // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
+    if (held || !waits_to_start(session))
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     delete_by_force(session);
     if (run)

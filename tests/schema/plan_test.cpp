@@ -33,6 +33,7 @@ RunPaths paths()
     paths.key = "0123456789ab";
     paths.generation = "00112233445566ff";
     paths.host_netns = {4, 4026531840};
+    paths.host_cookie = 77;
     return paths;
 }
 
@@ -107,6 +108,8 @@ TEST_CASE("a relayed run starts behind the relay, with its sockets' directories 
                                "00112233445566ff",
                                "--host-netns",
                                "4:4026531840",
+                               "--host-cookie",
+                               "77",
                                "--dns",
                                "--endpoint",
                                "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
@@ -131,6 +134,8 @@ TEST_CASE("dns: none leaves resolv.conf and port 53 alone, vsock: allow its fami
                                "00112233445566ff",
                                "--host-netns",
                                "4:4026531840",
+                               "--host-cookie",
+                               "77",
                                "--endpoint",
                                "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
                                "--"};
