@@ -207,9 +207,9 @@ is_confined() { # FILTER
     done
     nothing_left
 }
-check "C-54 no linux section" is_confined 'del(.linux)'
-check "C-54 linux is null" is_confined '.linux = null'
-check "C-54 linux is empty" is_confined '.linux = {}'
+refuses bundle_voids_posture "C-54 no linux section" 'del(.linux)'
+refuses bundle_voids_posture "C-54 linux is null" '.linux = null'
+refuses bundle_voids_posture "C-54 linux is empty" '.linux = {}'
 check "C-54 namespaces is null" is_confined '.linux.namespaces = null'
 refuses config_ambiguous "C-54 namespaces is an object" '.linux.namespaces = {}'
 refuses config_ambiguous "C-54 annotations is an array" '.annotations = []'
