@@ -62,6 +62,31 @@ two=$(in_cell two)
 check "two endpoints, the first" contains "$two" "ask=8080 reached"
 check "two endpoints, the second" contains "$two" "ask=8081 reached"
 
+# Mounts of the bundle's own, which come before ours.
+for at in /run /dev/shm /tmp //run/../run /etc; do
+    bundle covered "$(asks_for model) | .mounts += [{destination: \"$at\", type: \"tmpfs\",
+                                                    source: \"tmpfs\"}]" attempt ask=8080
+    check "C-09 the answer arrives with a tmpfs on $at" answered covered model
+done
+
+# In its restarted broker a container finds another inode, by the same directory.
+restarted() {
+    local cell status
+    start_broker restarting
+    bundle restarting "$(asks_for restarting)" sh -c 'echo up; exec sleep infinity'
+    start_ready in_cell restarting
+    cell=$!
+    stop "$broker"
+    start_broker restarting
+    "$runtime" exec restarting attempt ask=8080 | grep "ask=8080 reached"
+    status=$?
+    "$runtime" kill restarting KILL
+    wait "$cell"
+    stop "$broker"
+    return $status
+}
+check "C-24 the answer arrives after the broker was restarted" restarted
+
 # ---- nothing else by it -------------------------------------------------------------------------
 
 bundle one "$(asks_for model)" attempt ask=8081 "sh=test -e $brokers/other/broker.sock"

@@ -33,6 +33,30 @@ try_all() {
     check "nothing is left of the $1 container with an exec" nothing_left
 }
 
+# A setuid program gives its caller whatever the bounding set still holds.
+cp "$lab/bin/attempt" "$lab/rootfs/bin/suid"
+chmod 4755 "$lab/rootfs/bin/suid"
+bundle suid "$greedy | .process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = false" \
+    suid net-capabilities
+suid=$(in_cell suid)
+suid_without_us=$(without_us suid .)
+check "B-29 a setuid program" contains "$suid" "net-capabilities refused"
+check "B-29 a setuid program: without us it has them" \
+    contains "$suid_without_us" "net-capabilities reached"
+
+# Whatever namespace stood in the bundle, the container is alone with its lo.
+alone() { # FILTER
+    bundle alone "$1" ls /sys/class/net
+    same lo "$(in_cell alone)" && nothing_left
+}
+where() { echo ".linux.namespaces |= map(if .type == \"network\" then $1 else . end)"; }
+check "C-10 another namespace by path" alone "$(where '. + {path: "/run/netns/internet"}')"
+check "C-10 the host's by path" alone "$(where ". + {path: \"/proc/$$/ns/net\"}")"
+check "C-10 the host's, no entry" alone "$(where empty)"
+check "C-10 an empty path" alone "$(where '. + {path: ""}')"
+bundle joins "$(where '. + {path: "/run/netns/internet"}')" ls /sys/class/net
+check "C-10 without us the path is joined" contains "$(without_us joins .)" down0
+
 start_broker model
 try_all severed .
 try_all relayed "$(asks_for model)"

@@ -237,5 +237,28 @@ many_at_once() {
 }
 check "twelve at once" many_at_once
 
+# C-63: ids that the runtime takes, it takes from us too; those it refuses leave nothing.
+id_as_below() { # ID
+    bundle odd "$relayed" true
+    timeout 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
+    local below=$?
+    timeout 60 "$runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >"$lab/odd" 2>&1
+    local got=$?
+    cat "$lab/odd"
+    same $((below != 0)) $((got != 0)) && nothing_left
+}
+for id in -x _x x+y x.y "$(printf 'x%.0s' $(seq 255))" "$(printf 'x%.0s' $(seq 256))" \
+    .. ../x a/b 'a b' ü a:b ''; do
+    check "C-63 the id \"${id:0:20}\"" id_as_below "$id"
+done
+
+# Whoever reads our output sees its end when we end; a create's is the container's as well.
+pipe_closes() {
+    bundle pipe "$relayed" true
+    "$runtime" run --bundle "$lab/b/pipe" pipe </dev/null 2>&1 | timeout 20 cat
+    same "0 0" "${PIPESTATUS[*]}" && nothing_left
+}
+check "C-35 nobody is left holding our output" pipe_closes
+
 check "nothing is left" nothing_left
 finish
