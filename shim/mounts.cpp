@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/config_parts.hpp"
 #include "shim/config_view.hpp"
+#include "shim/endpoint_check.hpp"
 #include "shim/inspection_parts.hpp"
 
 #include <algorithm>
@@ -102,21 +104,35 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
 }
 
 // Measured: root without any capability opens core_pattern, which names a program that the host
-// runs, where /proc/sys is not read-only; and files of a writable sysfs.
-void advise_on_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
-                            Inspection& into)
+// runs, where /proc/sys is not read-only; and files of a writable sysfs. For a command that is not
+// root and cannot become it there is only the advice: an exec may be root.
+void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
+                          bool is_root, Inspection& into)
 {
-    const auto covers = [&](const std::string& path) {
-        return path == mount.destination || path == mount.destination + "/sys";
+    const std::string place = normal_path(mount.destination);
+    const auto is_covered = [&](const std::string& path) {
+        return std::ranges::find(read_only, path) != read_only.end();
     };
-    if (mount.type == "proc" && mount.is_writable() && std::ranges::none_of(read_only, covers))
-        into.advice.push_back(mount.view.where() +
-                              ": root inside can have the host run programs "
-                              "(kernel.core_pattern); put " +
-                              printable(mount.destination) + "/sys into linux.readonlyPaths");
-    if (mount.type == "sysfs" && mount.is_writable())
-        into.advice.push_back(mount.view.where() +
-                              ": root inside can write the host's sysfs; mount it \"ro\"");
+    if (!mount.is_writable() || is_covered(place))
+        return;
+    std::string what;
+    if (mount.type == "proc" && !is_covered(place + "/sys"))
+        what = "root inside can have the host run programs (kernel.core_pattern); put " +
+               printable(place) + "/sys into linux.readonlyPaths";
+    if (mount.type == "sysfs")
+        what = "root inside can write the host's sysfs; mount it \"ro\"";
+    if (!what.empty() && is_root)
+        into.voids.push_back({mount.view.where(), what});
+    else if (!what.empty())
+        into.advice.push_back(mount.view.where() + ": " + what);
+}
+
+// Is it the host's root, or may it become it? In a user namespace that maps the host's root in,
+// where everybody may become root, a map of the command's own id is no wall.
+Result<bool> may_be_root(json::View config)
+{
+    AH_TRY(const CommandUser user, command_user(config), "");
+    return user.host_uid == 0 || user.takes_any_uid || user.own_users;
 }
 
 void inspect_mount(const Mount& mount, const InspectionContext& context, const HostFiles& host,
@@ -153,23 +169,24 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
     AH_TRY(const auto read_only_views, elements(linux_member, "readonlyPaths"), "");
     std::vector<std::string> read_only;
     for (const json::View view : read_only_views) {
-        AH_TRY(std::string path, view.string(), "");
-        read_only.push_back(std::move(path));
+        AH_TRY(const std::string path, view.string(), "");
+        read_only.push_back(normal_path(path));
     }
     if (const auto word = member(linux_member, "rootfsPropagation")) {
         AH_TRY(const std::string text, word->string(), "");
         inspect_propagation(word->where(), text, into);
     }
     AH_TRY(const std::string root, text_of(member(config, "root"), "path"), "");
-    if (!root.empty())
-        inspect_source({.where = "root.path", .path = root, .destination = {}}, context, host,
-                       into);
+    if (!root.empty()) // runc binds it with all that is mounted below
+        inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
+                       context, host, into);
+    AH_TRY(const bool is_root, may_be_root(config), "");
     AH_TRY(const auto mounts, elements(config, "mounts"), "");
     for (const json::View entry : mounts) {
         AH_TRY(const Mount mount, read_mount(entry), "");
         inspect_mount(mount, context, host, into);
         if (!own_users)
-            advise_on_kernel_files(mount, read_only, into);
+            inspect_kernel_files(mount, read_only, is_root, into);
     }
     return {};
 }

@@ -163,6 +163,16 @@ std::optional<std::string> void_reason(const Opened& opened, const HostFiles& ho
     return std::nullopt;
 }
 
+bool is_door(mode_t mode)
+{
+    return S_ISSOCK(mode) || S_ISFIFO(mode);
+}
+
+bool is_root(const Source& source)
+{
+    return source.destination.empty();
+}
+
 struct DirectoryCloser {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
@@ -185,44 +195,28 @@ std::vector<std::string> doors_in(const Opened& opened)
         if (entry->d_type == DT_SOCK || entry->d_type == DT_FIFO ||
             (entry->d_type == DT_UNKNOWN &&
              ::fstatat(opened.fd.get(), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-             (S_ISSOCK(file.st_mode) || S_ISFIFO(file.st_mode))))
+             is_door(file.st_mode)))
             doors.push_back(opened.path + "/" + entry->d_name);
     }
     return doors;
 }
 
-void inspect_directory(const Source& source, const Opened& opened, const HostFiles& host,
-                       Inspection& into)
+void add_new(std::vector<std::string>& doors, std::vector<std::string> more)
 {
-    std::vector<std::string> doors = host.sockets_below(opened.path);
-    if (!name_in(network_filesystems, opened.magic)) { // listing one may never end
-        for (std::string& door : doors_in(opened)) {
-            if (std::ranges::find(doors, door) == doors.end())
-                doors.push_back(std::move(door));
-        }
+    for (std::string& door : more) {
+        if (std::ranges::find(doors, door) == doors.end())
+            doors.push_back(std::move(door));
     }
+}
+
+void report_doors(const Source& source, const std::vector<std::string>& doors, Inspection& into)
+{
     for (const std::string& door : doors) {
         if (is_engine_socket(door))
             into.voids.push_back({source.where, "holds the engine's socket " + printable(door)});
         else
             into.other_channels.push_back(source.where + ": " + printable(door) +
                                           " can be connected to");
-    }
-    if (!source.recursive)
-        return;
-    for (const HostMount& mount : host.mounts_below(opened.path)) {
-        struct stat file = {};
-        const bool kernel = std::ranges::find(kernel_types, mount.type) != kernel_types.end();
-        const bool network = is_network_filesystem(mount.type);
-        const bool known = !network && ::stat(mount.place.c_str(), &file) == 0 &&
-                           host.reason({.device = file.st_dev, .inode = file.st_ino});
-        if (kernel || known)
-            into.voids.push_back({source.where, "brings " + printable(mount.place) +
-                                                    " along, which is mounted below it; bind "
-                                                    "without \"rbind\""});
-        else if (network)
-            into.other_channels.push_back(source.where + ": " + printable(mount.place) +
-                                          " below it is " + printable(mount.type));
     }
 }
 
@@ -232,6 +226,42 @@ bool hands_over_broker(const Opened& opened, const InspectionContext& context)
         return place.identity == opened.identity() ||
                place.directory.starts_with(opened.path + "/");
     });
+}
+
+// A filesystem that comes along; its mount point is as good as a source.
+void inspect_below(const Source& source, const HostMount& mount, const InspectionContext& context,
+                   const HostFiles& host, std::vector<std::string>& doors, Inspection& into)
+{
+    if (is_network_filesystem(mount.type)) { // looking at one may never end
+        into.other_channels.push_back(source.where + ": " + printable(mount.place) +
+                                      " below it is " + printable(mount.type));
+        return;
+    }
+    const auto opened = open_source(mount.place);
+    if (std::ranges::find(kernel_types, mount.type) != kernel_types.end() ||
+        (opened && (void_reason(*opened, host) || hands_over_broker(*opened, context))))
+        into.voids.push_back(
+            {source.where, "brings " + printable(mount.place) +
+                               " along, which is mounted below it; " +
+                               (is_root(source) ? "unmount it" : "bind without \"rbind\"")});
+    else if (opened && is_door(opened->file.st_mode))
+        add_new(doors, {opened->path});
+    else if (opened && S_ISDIR(opened->file.st_mode))
+        add_new(doors, doors_in(*opened));
+}
+
+// What lies in the root came with the image, and nobody serves it unless a table says so.
+void inspect_directory(const Source& source, const Opened& opened, const InspectionContext& context,
+                       const HostFiles& host, Inspection& into)
+{
+    std::vector<std::string> doors = host.sockets_below(opened.path);
+    // Listing a network filesystem may never end.
+    if (!is_root(source) && !name_in(network_filesystems, opened.magic))
+        add_new(doors, doors_in(opened));
+    if (source.recursive)
+        for (const HostMount& mount : host.mounts_below(opened.path))
+            inspect_below(source, mount, context, host, doors, into);
+    report_doors(source, doors, into);
 }
 
 } // namespace
@@ -258,12 +288,12 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
                                             "two ways; name the real place"});
     if (const auto reason = void_reason(*opened, host))
         into.voids.push_back({source.where, "is " + *reason + "; mount only what is needed"});
-    else if (S_ISDIR(opened->file.st_mode) && !source.destination.empty())
-        inspect_directory(source, *opened, host, into);
-    if (source.destination.empty())
+    else if (S_ISDIR(opened->file.st_mode))
+        inspect_directory(source, *opened, context, host, into);
+    if (is_root(source))
         return;
     const std::string shown = source.where + ": " + printable(opened->path);
-    if (S_ISSOCK(opened->file.st_mode) || S_ISFIFO(opened->file.st_mode))
+    if (is_door(opened->file.st_mode))
         into.other_channels.push_back(shown + " can be connected to");
     if (const auto name = name_in(network_filesystems, opened->magic))
         into.other_channels.push_back(shown + " lies on " + std::string(*name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/host_files.hpp"
-#include "shim/inspection.hpp"
 #include "tests/shim/scratch.hpp"
+#include "tests/shim/seen.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -9,36 +9,6 @@
 using namespace anchorhold;
 
 namespace {
-
-using Texts = std::vector<std::string>;
-
-const std::string only = "; mount only what is needed";
-
-struct Seen {
-    Texts voids; // "WHERE: WHAT"
-    Texts channels;
-    Texts advice;
-};
-
-Seen seen_in(const std::string& config, const InspectionContext& context)
-{
-    const auto document = json::Document::parse(config);
-    REQUIRE_MESSAGE(document.has_value(), document.error().what);
-    auto found = inspect_bundle(document->root(), context);
-    REQUIRE_MESSAGE(found.has_value(), found.error().what);
-    Seen seen;
-    for (const Finding& finding : found->voids)
-        seen.voids.push_back(finding.where + ": " + finding.what);
-    REQUIRE(found->other_channels.at(0) == "stdio");
-    seen.channels.assign(found->other_channels.begin() + 1, found->other_channels.end());
-    seen.advice = found->advice;
-    return seen;
-}
-
-InspectionContext context_of(const Scratch& scratch)
-{
-    return {.bundle = scratch / "bundle", .own_paths = {}, .places = {}};
-}
 
 std::string mounts(const std::string& entries)
 {
@@ -128,22 +98,6 @@ TEST_CASE("what this run depends on, and all above it, is a void; what lies besi
         CHECK(seen_in(bind(above), context).voids ==
               Texts{"mounts[0].source: is a directory above " + hook + only});
     CHECK(seen_in(bind(scratch / "lib/other"), context).voids == Texts());
-}
-
-TEST_CASE("root.path is looked at like a mount, and is no writable channel")
-{
-    const Scratch scratch;
-    scratch.folder("bundle/rootfs", 0755);
-    InspectionContext context = context_of(scratch);
-    context.own_paths = {scratch / "bundle"};
-    const auto of_root = [&](const std::string& path) {
-        return seen_in(R"({"root": {"path": )" + json::quote(path) + "}}", context);
-    };
-    CHECK(of_root("rootfs").voids == Texts());
-    CHECK(of_root("rootfs").channels == Texts());
-    CHECK(of_root("/").voids == Texts{"root.path: is the host's /" + only});
-    CHECK(of_root(".").voids ==
-          Texts{"root.path: is " + (scratch / "bundle") + ", which this run depends on" + only});
 }
 
 TEST_CASE("anything of the host's /proc is a void, also where only the runtime would see it")
@@ -345,26 +299,6 @@ TEST_CASE("shared propagation is a void, a slave's is a channel, a private one i
         CHECK(with(word).voids == Texts());
         CHECK(with(word).channels == Texts());
     }
-}
-
-TEST_CASE("kernel files that root inside could write are advised about")
-{
-    const Scratch scratch;
-    const InspectionContext context = context_of(scratch);
-    const std::string proc = R"({"destination": "/proc", "type": "proc", "source": "proc"})";
-    const std::string said =
-        "mounts[0]: root inside can have the host run programs (kernel.core_pattern); put "
-        "/proc/sys into linux.readonlyPaths";
-    const auto advice = [&](const std::string& section) {
-        return seen_in(R"({"mounts": [)" + proc + R"(], "linux": )" + section + "}", context)
-            .advice;
-    };
-    CHECK(advice("{}") == Texts{said});
-    CHECK(advice(R"({"readonlyPaths": ["/proc/bus"]})") == Texts{said});
-    CHECK(advice(R"({"readonlyPaths": ["/proc/bus", "/proc/sys"]})") == Texts());
-    CHECK(advice(R"({"namespaces": [{"type": "user"}]})") == Texts());
-    CHECK(seen_in(mounts(R"({"destination": "/sys", "type": "sysfs"})"), context).advice ==
-          Texts{"mounts[0]: root inside can write the host's sysfs; mount it \"ro\""});
 }
 
 TEST_CASE("control characters in a source are escaped in what is said")
