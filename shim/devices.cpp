@@ -80,31 +80,47 @@ Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
     return {};
 }
 
+bool is_everything(const Device& device, std::string_view access)
+{
+    return device.type == "a" && device.major < 0 && device.minor < 0 &&
+           std::ranges::all_of(
+               std::string_view("rwm"),
+               [&](char c) { return access.find(c) != std::string_view::npos; });
+}
+
 struct Rule {
     json::View view;
     Device device;
 };
 
 // A node can come with the image, or be made with CAP_MKNOD, so it is the rules that hold. Rules
-// apply in order; "m" alone makes nodes and opens none.
-Status inspect_rules(const std::optional<json::View>& section, Inspection& into)
+// apply in order; "m" alone makes nodes and opens none. Measured: where no rule closes everything
+// first, crun leaves every device open. The nodes of the host's root are closed to others anyway.
+Status inspect_rules(const std::optional<json::View>& section, bool own_users, Inspection& into)
 {
     AH_TRY(const auto views, elements(member(section, "resources"), "devices"), "");
     std::vector<Rule> opened;
+    bool closed = false;
     for (const json::View view : views) {
         AH_TRY(const Device device, read_device(view), "");
         AH_TRY(const std::string access, text_of(view, "access"), "");
         const auto flag = member(view, "allow");
         AH_TRY(const bool allow, flag ? flag->boolean() : Result<bool>(false), "");
         const bool opens = access.empty() || access.find_first_of("rw") != std::string::npos;
-        if (!allow && device.type == "a" && opens)
+        if (!allow && is_everything(device, access)) {
             opened.clear();
+            closed = true;
+        }
         if (allow && opens && !is_default(device))
             opened.push_back({view, device});
     }
     for (const Rule& rule : opened)
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
+    if (!closed && opened.empty() && !own_users)
+        into.voids.push_back({"linux.resources.devices",
+                              "leaves the host's devices open; begin with "
+                              R"({"allow":false,"access":"rwm"})"});
     return {};
 }
 
@@ -119,7 +135,8 @@ Status inspect_devices(json::View config, Inspection& into)
 {
     const auto section = member(config, "linux");
     AH_CHECK(inspect_nodes(section, into), "");
-    AH_CHECK(inspect_rules(section, into), "");
+    AH_TRY(const bool own_users, has_own_users(config), "");
+    AH_CHECK(inspect_rules(section, own_users, into), "");
     const auto links = member(section, "netDevices");
     if (links && links->size() > 0)
         into.voids.push_back(

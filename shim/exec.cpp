@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
 // is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
+#include "hooks/files.hpp"
 #include "hooks/process.hpp"
 #include "shim/bundle.hpp"
 #include "shim/delegate.hpp"
@@ -43,7 +44,9 @@ Status check_capabilities(const std::string& process, const Record& record)
         return {};
     AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"), "");
     AH_TRY(const FileIdentity ours, namespace_of(0, "user"), "");
-    if (users != ours)
+    const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
+    AH_TRY(const auto ids, read_file(map, most_process), "");
+    if (users != ours && ids && !maps_host_root(*ids))
         return {};
     return fail(Code::bundle_voids_posture,
                 "process.capabilities: holds " + names + " over the host; exec without them");

@@ -37,11 +37,17 @@ constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileg
                                                          "net.ipv6.conf.default.disable_ipv6",
                                                          "net.core.somaxconn"};
 
-constexpr std::array<std::string_view, 3> steering_prefixes{"run.oci.", "org.criu.",
-                                                            "module.wasm."};
-constexpr std::array<std::string_view, 5> plain_annotations{
-    "run.oci.delegate-cgroup", "run.oci.keep_original_groups", "run.oci.mount_context_type",
-    "run.oci.systemd.force_cgroup_v1", "run.oci.systemd.subgroup"};
+// org.systemd.property. sets any property of the unit under --systemd-cgroup: DeviceAllow,
+// SuccessAction.
+constexpr std::array<std::string_view, 4> steering_prefixes{"run.oci.", "org.criu.", "module.wasm.",
+                                                            "org.systemd.property."};
+constexpr std::array<std::string_view, 7> plain_annotations{"run.oci.delegate-cgroup",
+                                                            "run.oci.keep_original_groups",
+                                                            "run.oci.mount_context_type",
+                                                            "run.oci.systemd.force_cgroup_v1",
+                                                            "run.oci.systemd.subgroup",
+                                                            "org.systemd.property.CollectMode",
+                                                            "org.systemd.property.TimeoutStopUSec"};
 
 template <std::size_t Size>
 bool is_in(const std::array<std::string_view, Size>& list, std::string_view word)
@@ -63,7 +69,7 @@ Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>
 }
 
 // capabilities(7) are checked against the user namespace that owns the object: a container's own
-// one owns none of the host's, not even when its root is mapped to the host's root.
+// one owns none of the host's; but the host's root mapped into it still owns the host's files.
 Status inspect_capabilities(json::View config, Inspection& into)
 {
     AH_TRY(const bool own_users, has_own_users(config), "");

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold {
@@ -39,6 +40,8 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
 // "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
 // posture; empty when nothing does.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process);
+// Has our root an id in the user namespace whose /proc/PID/uid_map this is?
+bool maps_host_root(std::string_view uid_map);
 
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,

@@ -12,7 +12,8 @@ namespace anchorhold {
 
 // linux.namespaces
 Status inspect_namespaces(json::View config, Inspection& into);
-// Is there a user namespace that is made for this container?
+// Is there a user namespace that is made for this container and that the host's root has no part
+// in? /proc/sys asks for the host's root by its id, not for a capability (measured).
 Result<bool> has_own_users(json::View config);
 
 // linux.devices, linux.resources.devices, linux.netDevices

@@ -54,19 +54,48 @@ void inspect_joined(const Entry& entry, Inspection& into)
         into.refused.push_back({where, printable(entry.path) + " is not a namespace"});
     else if (entry.type == "network")
         into.replaced_netns = entry.path; // and a fresh one stands there then
-    else if (entry.type == "pid" || entry.type == "ipc" || entry.type == "mount")
+    else if (entry.type == "pid" || entry.type == "ipc")
         into.voids.push_back({where, "joins the " + entry.type + " namespace " +
                                          printable(entry.path) +
+                                         "; pods are not available yet: run the container outside "
+                                         "of one (without --pod), or leave the path out"});
+    else if (entry.type == "mount")
+        into.voids.push_back({where, "joins the mount namespace " + printable(entry.path) +
                                          "; leave the path out, for one of its own"});
 }
 
 } // namespace
 
+// Without a map the runtime would choose one.
 Result<bool> has_own_users(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config), "");
-    return std::ranges::any_of(
-        entries, [](const Entry& entry) { return entry.type == "user" && entry.path.empty(); });
+    AH_TRY(const auto ranges, elements(member(config, "linux"), "uidMappings"), "");
+    bool bounded = !ranges.empty();
+    for (const json::View range : ranges) {
+        AH_CHECK(range.object(), "");
+        const auto first = member(range, "hostID"); // root can only be the first of a range
+        AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0), "");
+        bounded = bounded && host > 0;
+    }
+    return bounded && std::ranges::any_of(entries, [](const Entry& entry) {
+               return entry.type == "user" && entry.path.empty();
+           });
+}
+
+// user_namespaces(7): three numbers a line, the second is the first id outside.
+bool maps_host_root(std::string_view uid_map)
+{
+    constexpr std::string_view blanks = " \n";
+    for (std::size_t count = 0, at = 0;; ++count) {
+        at = uid_map.find_first_not_of(blanks, at);
+        if (at == std::string_view::npos)
+            return false;
+        const std::size_t end = std::min(uid_map.find_first_of(blanks, at), uid_map.size());
+        if (count % 3 == 1 && uid_map.substr(at, end - at) == "0")
+            return true;
+        at = end;
+    }
 }
 
 Status inspect_namespaces(json::View config, Inspection& into)

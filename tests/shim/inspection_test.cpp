@@ -26,7 +26,7 @@ using Findings = std::vector<Finding>;
 
 const std::string five = R"({"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"})";
 
-Inspection inspected(const std::string& text)
+Inspection inspected_whole(const std::string& text)
 {
     const auto config = json::Document::parse(text);
     REQUIRE_MESSAGE(config.has_value(), config.error().what);
@@ -34,6 +34,21 @@ Inspection inspected(const std::string& text)
         config->root(), {.bundle = "/nowhere", .own_paths = {"/nowhere"}, .places = {}});
     REQUIRE_MESSAGE(seen.has_value(), seen.error().what);
     return *seen;
+}
+
+Findings every_void(const std::string& text)
+{
+    return inspected_whole(text).voids;
+}
+
+// Apart from the missing device rules of a short configuration, which have a test of their own.
+Inspection inspected(const std::string& text)
+{
+    Inspection seen = inspected_whole(text);
+    std::erase_if(seen.voids, [](const Finding& finding) {
+        return finding.where == "linux.resources.devices";
+    });
+    return seen;
 }
 
 // With namespaces of its own and whatever else `linux` should hold.
@@ -126,9 +141,11 @@ TEST_CASE("a pid or ipc namespace of the host's or of others is a void")
                     (other == type ? R"(, "path": "/proc/4242/ns/x")" : "") + "}";
         const Inspection seen = inspected_namespaces(list);
         REQUIRE(seen.voids.size() == 1);
-        CHECK(seen.voids[0].what == "joins the " + type +
-                                        " namespace /proc/4242/ns/x; leave the path out, for one "
-                                        "of its own");
+        CHECK(seen.voids[0].what ==
+              "joins the " + type + " namespace /proc/4242/ns/x; " +
+                  (type == "mount" ? "leave the path out, for one of its own"
+                                   : "pods are not available yet: run the container outside of one "
+                                     "(without --pod), or leave the path out"));
     }
 }
 
@@ -181,8 +198,16 @@ TEST_CASE("each dangerous capability in each set is a void, unless a user namesp
                                      " over the host; drop them, or give the container a user "
                                      "namespace"}};
             CHECK(with("") == held);
-            CHECK(with(R"(, {"type": "user"})") == Findings());
-            CHECK(with(R"(, {"type": "user", "path": "/proc/4242/ns/user"})") == held);
+            const auto mapped = [](const std::string& ranges) {
+                return R"(, {"type": "user"}], "uidMappings": [)" + ranges;
+            };
+            const std::string far = R"({"containerID": 0, "hostID": 100000, "size": 65536})";
+            CHECK(with(mapped(far)) == Findings());
+            CHECK(with(mapped("")) == held);
+            CHECK(with(mapped(R"({"containerID": 0, "hostID": 0, "size": 1})")) == held);
+            CHECK(with(mapped(far + R"(, {"containerID": 65536, "size": 1})")) == held);
+            CHECK(with(R"(, {"type": "user", "path": "/proc/4242/ns/user"}], "uidMappings": [)" +
+                       far) == held);
         }
     }
 }
@@ -218,12 +243,15 @@ TEST_CASE("B-57: annotations that steer the runtime below are voids")
     const auto voids = [](const std::string& name) {
         return inspected(R"({"annotations": {"org.example": "1", ")" + name + R"(": "1"}})").voids;
     };
-    for (const std::string name : {"run.oci.keep_original_groups", "org.opencontainers.image.title",
-                                   "io.podman.annotations.init", "run.ocix"})
+    for (const std::string name :
+         {"run.oci.keep_original_groups", "org.opencontainers.image.title",
+          "io.podman.annotations.init", "run.ocix", "org.systemd.property.TimeoutStopUSec",
+          "org.systemd.property.CollectMode"})
         CHECK(voids(name) == Findings());
     for (const std::string name :
          {"run.oci.seccomp_bpf_data", "run.oci.hooks.stderr", "run.oci.handler", "run.oci.new",
-          "org.criu.config", "module.wasm.image/variant"})
+          "org.criu.config", "module.wasm.image/variant", "org.systemd.property.SuccessAction",
+          "org.systemd.property.DeviceAllow"})
         CHECK(voids(name) == Findings{{"annotations[\"" + name + "\"]",
                                        "steers the runtime behind this one; leave it out"}});
 }
@@ -283,6 +311,43 @@ TEST_CASE("device rules are voids when they open more than the runtimes' own dev
           opens("0", "a *:*"));
 }
 
+TEST_CASE("devices are a void when no rule closes them all first")
+{
+    const auto voids = [](const std::string& section) {
+        return every_void(R"({"linux": {"namespaces": [)" + five + "]" + section + "}}");
+    };
+    const Findings open{{"linux.resources.devices", "leaves the host's devices open; begin with "
+                                                    "{\"allow\":false,\"access\":\"rwm\"}"}};
+    const auto rules = [&](const std::string& list) {
+        return voids(R"(, "resources": {"devices": [)" + list + "]}");
+    };
+    CHECK(every_void("{}") == open);
+    CHECK(voids("") == open);
+    CHECK(voids(R"(, "resources": {})") == open);
+    CHECK(rules("") == open);
+    for (const std::string deny :
+         {R"({"allow": false, "access": "rw"})",
+          R"({"allow": false, "type": "c", "access": "rwm"})",
+          R"({"allow": false, "major": 10, "access": "rwm"})",
+          R"({"allow": true, "type": "c", "major": 1, "minor": 3, "access": "rwm"})"})
+        CHECK(rules(deny) == open);
+    CHECK(rules(R"({"allow": false, "access": "rwm"})") == Findings());
+    CHECK(rules(R"({"allow": false, "type": "a", "access": "rwm"})") == Findings());
+    CHECK(voids(R"(, "resources": {}, "uidMappings": [{"hostID": 100000, "size": 9}])") == open);
+    CHECK(every_void(R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
+                     R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})") ==
+          Findings());
+}
+
+TEST_CASE("a map of ids is known to hold the host's root by its second column")
+{
+    CHECK(maps_host_root("         0          0 4294967295\n"));
+    CHECK(maps_host_root("         0     100000      65536\n     65536          0          1\n"));
+    CHECK(!maps_host_root("         0     100000      65536\n     65536     300000          1\n"));
+    CHECK(!maps_host_root("0 1000 1\n0 100 0"));
+    CHECK(!maps_host_root(""));
+}
+
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")
 {
     CHECK(inspected_linux(R"("netDevices": {"eth1": {}})").voids ==
@@ -296,8 +361,10 @@ TEST_CASE("moved network devices are a void, who answers for seccomp is a channe
 TEST_CASE("what engines write for ordinary containers is no void")
 {
     const std::map<std::string, std::vector<std::string>> expected{
-        {"ctr-privileged", {"process.capabilities", "linux.devices", "linux.resources.devices"}},
-        {"podman-privileged", {"process.capabilities", "linux.devices", "linux.resources.devices"}},
+        {"ctr-privileged",
+         {"process.capabilities", "mounts", "linux.devices", "linux.resources.devices"}},
+        {"podman-privileged",
+         {"process.capabilities", "mounts", "linux.devices", "linux.resources.devices"}},
         {"podman-pid-host", {"linux.namespaces"}},
         {"podman-device", {"linux.devices", "linux.resources.devices"}},
         {"podman-sysctl", {"linux.sysctl"}}};
@@ -311,7 +378,7 @@ TEST_CASE("what engines write for ordinary containers is no void")
         // Another podman's storage on this machine need not be ours to look into.
         for (std::size_t at = 0; (at = text.find("/containers/storage/", at)) != text.npos;)
             text.replace(at, 11, "/nowhere");
-        const Inspection seen = inspected(text);
+        const Inspection seen = inspected_whole(text);
         std::vector<std::string> sections; // of the findings, each once
         for (const Finding& finding : seen.voids) {
             const std::string section = finding.where.substr(0, finding.where.find('['));
