@@ -46,18 +46,20 @@ Status load_and_compare(Netlink& nftables, Standing standing,
 {
     AH_CHECK(nftables.send(load_drop_table(standing)), "load the drop table");
     AH_TRY(const Ruleset after, ruleset_in(nftables), "");
-    if (after.ours != planned)
+    if (after.ours != planned) {
         return fail(Code::network_setup_failed,
                     "table inet anchorhold reads back differently than it was loaded");
+    }
     return {};
 }
 
 Status judge_other_tables(const Ruleset& ruleset, Moment moment, Confined& confined)
 {
     for (const std::string& table : ruleset.others) {
-        if (moment == Moment::created)
+        if (moment == Moment::created) {
             return fail(Code::network_setup_failed,
                         "the container's network namespace already has nftables table " + table);
+        }
         confined.notes.push_back("nftables table " + table + " of others stands beside ours");
     }
     return {};
@@ -67,9 +69,10 @@ Status hold_table_in(Netlink& nftables, Moment moment, Confined& confined)
 {
     AH_TRY(const auto planned, drop_table_lines(), "");
     AH_TRY(const Ruleset before, ruleset_in(nftables), "");
-    if (moment == Moment::created && !before.ours.empty())
+    if (moment == Moment::created && !before.ours.empty()) {
         return fail(Code::network_setup_failed,
                     "the container's network namespace is another run's");
+    }
     AH_CHECK(judge_other_tables(before, moment, confined), "");
     if (before.ours != planned) {
         const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
@@ -112,9 +115,10 @@ Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born
     for (const Link& link : strays_among(links, born)) {
         if (link.up)
             return fail(Code::network_setup_failed, "link " + text_of(link) + " is still up");
-        if (!table_holds)
+        if (!table_holds) {
             return fail(Code::network_setup_failed,
                         "link " + text_of(link) + " cannot be removed, and no drop table holds");
+        }
     }
     return {};
 }

@@ -12,10 +12,10 @@ constexpr std::chrono::seconds dying_time(1);
 // The lock is not held while we wait: the record is only read to learn who is dying.
 Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation)
 {
-    const auto record = state.read(key);
-    if (record && *record && (*record)->generation == generation &&
-        (*record)->state == RunState::enforced)
-        (void)is_gone_within((*record)->init, dying_time); // teardown asks for itself
+    const auto read = state.read(key);
+    const auto record = read ? *read : std::nullopt; // teardown says what is wrong with it
+    if (record && record->generation == generation && record->state == RunState::enforced)
+        (void)is_gone_within(record->init, dying_time); // teardown asks for itself
     return teardown(state, key, generation);
 }
 

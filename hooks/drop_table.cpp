@@ -333,9 +333,10 @@ Status read_into(Ruleset& ruleset, const Message& message)
 Result<std::vector<std::string>> drop_table_lines()
 {
     Ruleset ruleset;
-    for (const Step& step : load_drop_table(Standing::none))
+    for (const Step& step : load_drop_table(Standing::none)) {
         if (NFNL_SUBSYS_ID(header_of(step.message)->nlmsg_type) == NFNL_SUBSYS_NFTABLES)
             AH_CHECK(read_into(ruleset, step.message), "describe the drop table");
+    }
     return ruleset.ours;
 }
 

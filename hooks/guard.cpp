@@ -40,9 +40,10 @@ Result<Netns> same_namespace(const Record& record)
 
 void add_news(Record& record, const Confined& confined)
 {
-    for (const std::string& word : confined.verified)
+    for (const std::string& word : confined.verified) {
         if (!claims(record, word))
             record.verified.push_back(word);
+    }
     record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
 }
 

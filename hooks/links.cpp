@@ -109,9 +109,10 @@ bool is_inborn(const Link& link, const std::vector<Link>& born)
 std::vector<Link> strays_among(const std::vector<Link>& links, const std::vector<Link>& born)
 {
     std::vector<Link> strays;
-    for (const Link& link : links)
+    for (const Link& link : links) {
         if (!link.is_loopback() && (link.up || !is_inborn(link, born)))
             strays.push_back(link);
+    }
     return strays;
 }
 

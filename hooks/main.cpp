@@ -53,9 +53,10 @@ Result<ContainerState> hear_runtime()
 Result<StateDir> open_state(const Call& call)
 {
     AH_TRY(auto state, StateDir::existing(std::string(call.state)), "");
-    if (!state)
+    if (!state) {
         return fail(Code::network_setup_failed,
                     "there is no state directory " + quoted(call.state));
+    }
     return *std::move(state);
 }
 

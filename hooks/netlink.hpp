@@ -14,7 +14,7 @@
 #include <vector>
 
 struct mnl_socket;
-struct nlmsghdr;
+struct nlmsghdr; // NOLINT(readability-identifier-naming): the kernel's name
 
 namespace anchorhold {
 

@@ -16,15 +16,17 @@ Status keep_capabilities(std::initializer_list<unsigned> wanted)
     if (capng_get_caps_process() != 0)
         return fail(Code::network_setup_failed, "read our capabilities");
     std::vector<unsigned> kept;
-    for (const unsigned capability : wanted)
+    for (const unsigned capability : wanted) {
         if (capng_have_capability(CAPNG_PERMITTED, capability) != 0)
             kept.push_back(capability);
+    }
     capng_clear(CAPNG_SELECT_CAPS);
-    for (const unsigned capability : kept)
-        if (capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED),
-                         capability) != 0)
+    for (const unsigned capability : kept) {
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, capability) != 0 ||
+            capng_update(CAPNG_ADD, CAPNG_PERMITTED, capability) != 0)
             return fail(Code::network_setup_failed, "choose our capabilities");
-    if (const int error = capng_apply(CAPNG_SELECT_CAPS); error != 0)
+    }
+    if (capng_apply(CAPNG_SELECT_CAPS) != 0)
         return fail_errno("drop capabilities", errno);
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return fail_errno("give up new privileges", errno);
@@ -45,10 +47,11 @@ Status settle_descriptors()
 {
     if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR)
         return fail_errno("ignore SIGPIPE", errno);
-    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         // open(2) takes the lowest free number: this one. It stays open on purpose.
         if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number)
             return fail_errno("open /dev/null", errno);
+    }
     return {};
 }
 

@@ -30,11 +30,11 @@ constexpr std::chrono::seconds patience(5);
 constexpr int relay_refuses = 125; // the relay's own failures (DESIGN 3.11)
 constexpr int not_executed = 126;
 
-enum class Did : std::int32_t { all, unshare_net, compare, loopback, listen, execute };
+enum class Did : std::uint8_t { all, unshare_net, compare, loopback, listen, execute };
 
 struct Obstacle { // what the child writes into its pipe; all zero when there is none
     Did at = Did::all;
-    std::int32_t number = 0;
+    int number = 0;
 };
 
 struct Ran {
@@ -74,9 +74,10 @@ Result<Ran> wait_for(pid_t child, int report)
     if (!ended)
         (void)::kill(child, SIGKILL); // ours, and not waited for yet
     Ran ran;
-    while (::waitpid(child, &ran.status, 0) < 0)
+    while (::waitpid(child, &ran.status, 0) < 0) {
         if (errno != EINTR)
             return fail_errno("wait for the probe", errno);
+    }
     if (!ended)
         return std::unexpected(ended.error());
     Obstacle obstacle;
@@ -160,9 +161,10 @@ ProbeAnswer ask_can_isolate()
     const auto ran = in_child(isolate);
     if (!ran)
         return no(name, ran.error().what, ran.error().number, "see the step and its errno");
-    if (ran->obstacle.at != Did::all || ran->status != 0)
+    if (ran->obstacle.at != Did::all || ran->status != 0) {
         return no(name, text_of(ran->obstacle.at), ran->obstacle.number,
                   remedy_for_isolation(ran->obstacle.number));
+    }
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
 
@@ -187,9 +189,10 @@ Result<std::uint16_t> hold_a_port()
 Obstacle be_relay(const std::string& path)
 {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (::dup2(null, number) != number)
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (null < 0 || ::dup2(null, number) != number)
             return {Did::execute, errno};
+    }
     if (::unshare(CLONE_NEWNET) == 0)
         (void)bring_loopback_up(); // if not, listening fails
     const auto port = hold_a_port();
@@ -209,12 +212,14 @@ ProbeAnswer ask_can_relay(const std::string& path)
     const auto ran = in_child([&path] { return be_relay(path); });
     if (!ran)
         return no(name, ran.error().what, ran.error().number, "see the step and its errno");
-    if (ran->obstacle.at != Did::all)
+    if (ran->obstacle.at != Did::all) {
         return no(name, text_of(ran->obstacle.at), ran->obstacle.number,
                   "install the anchorhold-relay of this version and this machine's architecture");
-    if (!WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != relay_refuses)
+    }
+    if (!WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != relay_refuses) {
         return no(name, "the relay did not refuse a port that is held", 0,
                   "install the anchorhold-relay of this version");
+    }
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
 
@@ -242,12 +247,14 @@ std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
     if (!S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0)
         return no(name, path + " is no program", 0, "install anchorhold-relay anew");
     if ((found.st_uid != 0 && found.st_uid != ::geteuid()) ||
-        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return no(name, path + " can be changed by others", 0,
                   "chown it to root and chmod go-w it");
-    if ((filesystem.f_flag & ST_NOEXEC) != 0)
+    }
+    if ((filesystem.f_flag & ST_NOEXEC) != 0) {
         return no(name, path + " is on a filesystem mounted noexec", 0,
                   "install anchorhold-relay on a filesystem without noexec");
+    }
     return std::nullopt;
 }
 
@@ -264,9 +271,10 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::st
     const ProbeKey key{std::move(boot), identity_of(relay_path), identity_of("/proc/self/exe")};
     AH_TRY(auto answers, answer(state, {key, now.tv_sec, ask}, freshness), "probe");
     // Looked at each time: a remount leaves no trace in the file's identity.
-    if (auto obstacle = obstacle_in_file(relay_path))
+    if (auto obstacle = obstacle_in_file(relay_path)) {
         std::ranges::replace_if(
             answers, [](const ProbeAnswer& one) { return one.name == "can_relay"; }, *obstacle);
+    }
     return answers;
 }
 

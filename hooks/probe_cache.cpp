@@ -44,10 +44,11 @@ Result<std::string> text_at(json::View object, std::string_view key)
 // The answers that stand for this key; a file that cannot be read is as good as none.
 std::optional<ProbeAnswers> standing(const std::string& path, const ProbeKey& key)
 {
-    auto text = read_file(path, largest_file);
-    if (!text || !*text)
+    auto read = read_file(path, largest_file);
+    auto text = read ? *std::move(read) : std::nullopt;
+    if (!text)
         return std::nullopt;
-    auto answers = parse_probe_answers(**std::move(text));
+    auto answers = parse_probe_answers(*std::move(text));
     if (!answers || answers->key != key)
         return std::nullopt;
     return *std::move(answers);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t most_ended = 256;
-constexpr std::time_t longest_ended = 24 * 60 * 60;
+constexpr std::time_t longest_ended = 86400; // a day
 
 // The directory as it stands: who could put things into it?
 Status check_directory(const std::string& path)
@@ -28,10 +29,11 @@ Status check_directory(const std::string& path)
     struct stat found = {};
     if (::fstat(directory.get(), &found) != 0)
         return fail_errno("look at " + path, errno);
-    if (found.st_uid != 0 && found.st_uid != ::geteuid())
+    if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
         return fail(Code::network_setup_failed, path + " belongs to uid " +
                                                     std::to_string(found.st_uid) +
                                                     "; chown it to root");
+    }
     if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return fail(Code::network_setup_failed, path + " is writable by others; chmod go-w it");
     return {};
@@ -76,9 +78,10 @@ Result<std::vector<RunKey>> keys_in(const std::string& path)
 {
     AH_TRY(const auto names, names_in(path), "list the runs");
     std::vector<RunKey> keys;
-    for (const std::string& name : names)
+    for (const std::string& name : names) {
         if (auto key = RunKey::parse(name))
             keys.push_back(*std::move(key));
+    }
     return keys;
 }
 
@@ -97,7 +100,8 @@ Status prune(const std::string& ended)
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
     std::vector<std::pair<std::time_t, std::string>> kept;
     for (const std::string& name : names) {
-        const std::string path = ended + "/" + name;
+        std::string path = ended + "/";
+        path += name;
         struct stat found = {};
         if (::lstat(path.c_str(), &found) != 0)
             continue; // another's pruning
@@ -105,9 +109,10 @@ Status prune(const std::string& ended)
     }
     std::ranges::sort(kept, std::greater());
     const std::time_t oldest = std::time(nullptr) - longest_ended;
-    for (std::size_t i = 0; i < kept.size(); ++i)
+    for (std::size_t i = 0; i < kept.size(); ++i) {
         if (i >= most_ended || kept[i].first < oldest)
             (void)::unlink(kept[i].second.c_str()); // the next one tries again
+    }
     return {};
 }
 
@@ -135,9 +140,10 @@ Result<StateDir> StateDir::from(std::string path)
 {
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
-    if (!path.starts_with('/') || path.size() == 1)
+    if (!path.starts_with('/') || path.size() == 1) {
         return fail(Code::invalid_request,
                     anchorhold::quoted(path) + " is not an absolute path of its own");
+    }
     return StateDir(std::move(path));
 }
 
@@ -188,9 +194,10 @@ Result<std::optional<Record>> StateDir::read(const RunKey& key) const
     if (!text)
         return std::nullopt;
     AH_TRY(auto record, parse_record(*std::move(text)), "read the record of run " + key.text());
-    if (record.key != key.text())
+    if (record.key != key.text()) {
         return fail(Code::network_setup_failed,
                     "read the record of run " + key.text() + ": it is another run's");
+    }
     return record;
 }
 
@@ -217,13 +224,16 @@ Result<std::vector<Record>> StateDir::ended() const
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
     std::vector<Record> records;
     for (const std::string& name : names) {
-        auto text = read_file(ended + "/" + name, largest_record);
-        if (!text || !*text)
-            continue; // pruned meanwhile
-        if (auto record = parse_record(**std::move(text)))
-            records.push_back(*std::move(record)); // a newer version's is not ours to show
+        std::string path = ended + "/";
+        path += name;
+        AH_TRY(auto text, read_file(path, largest_record), "");
+        auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
+        if (record) // else pruned meanwhile, or a newer version's
+            records.push_back(*std::move(record));
     }
-    std::ranges::stable_sort(records, std::greater(), &Record::ended);
+    std::ranges::sort(records, std::greater(), [](const Record& record) {
+        return std::tuple(record.ended, record.created, record.key);
+    });
     return records;
 }
 

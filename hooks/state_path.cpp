@@ -61,10 +61,12 @@ Result<std::string> state_path_for(uid_t euid, std::string_view uid_map,
         return "/run" + std::string(folder);
     if (xdg_runtime_dir.starts_with('/'))
         return std::string(xdg_runtime_dir) + std::string(folder);
-    for (const UidRange& range : ranges)
-        if (euid >= range.inside && euid - range.inside < range.count)
+    for (const UidRange& range : ranges) {
+        if (euid >= range.inside && euid - range.inside < range.count) {
             return "/run/user/" + std::to_string(euid - range.inside + range.outside) +
                    std::string(folder);
+        }
+    }
     return fail(Code::network_setup_failed,
                 "find the state directory: this user has no id outside its user namespace; "
                 "set XDG_RUNTIME_DIR");

@@ -181,10 +181,11 @@ Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit)
     swept.looked_at = keys.size();
     for (const RunKey& key : keys) {
         const auto removed = sweep_one(state, key, mode);
-        if (!removed)
+        if (!removed) {
             swept.failed.push_back(key.text() + ": " + removed.error().what);
-        else if (*removed)
+        } else if (*removed) {
             swept.removed.push_back(key.text());
+        }
     }
     if (mode == Sweep::remove)
         AH_CHECK(state.drop_dead_locks(), "gc");

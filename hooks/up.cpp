@@ -26,12 +26,14 @@ Status check_caller(const Record& record)
     AH_TRY(const std::string boot, boot_id(), "");
     AH_TRY(const FileIdentity net, namespace_of(0, "net"), "");
     AH_TRY(const FileIdentity pid, namespace_of(0, "pid"), "");
-    if (record.boot_id != boot || record.host_pidns != pid || record.host_netns != net)
+    if (record.boot_id != boot || record.host_pidns != pid || record.host_netns != net) {
         return fail(Code::network_setup_failed,
                     "the runtime runs its hooks in other namespaces than it was started in");
-    if (!is_alive(record.creator))
+    }
+    if (!is_alive(record.creator)) {
         return fail(Code::network_setup_failed,
                     "the process that asked for this container is gone");
+    }
     return {};
 }
 
@@ -41,11 +43,13 @@ Status check_nobody_elses(const StateDir& state, const Record& record, const Fil
 {
     AH_TRY(const auto keys, state.runs(), "");
     for (const RunKey& key : keys) {
-        const auto other = state.read(key);
-        if (other && *other && (*other)->key != record.key && (*other)->netns == netns &&
-            (*other)->state == RunState::enforced && is_alive((*other)->init))
+        const auto read = state.read(key);
+        const auto other = read ? *read : std::nullopt;
+        if (other && other->key != record.key && other->netns == netns &&
+            other->state == RunState::enforced && is_alive(other->init)) {
             return fail(Code::network_setup_failed,
                         "the container's network namespace is that of run " + key.text());
+        }
     }
     return {};
 }
@@ -69,9 +73,10 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
              const Deadline& deadline)
 {
     AH_CHECK(check_caller(record), "");
-    if (told.id != record.id)
+    if (told.id != record.id) {
         return fail(Code::network_setup_failed,
                     "the runtime calls this container " + quoted(told.id));
+    }
     if (told.pid == 0)
         return fail(Code::network_setup_failed, "the runtime names no process of the container");
     AH_TRY(const Netns netns, netns_of(told.pid), "");
