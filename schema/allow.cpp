@@ -239,10 +239,11 @@ std::vector<PortRange> ports_left(const AllowRule& rule, const std::vector<Allow
             const PortRange piece{static_cast<std::uint16_t>(cuts[i]),
                                   static_cast<std::uint16_t>(cuts[i + 1] - 1), ports.udp};
             const bool denied = is_denied(rule, piece, deny);
-            if (!denied && extends)
+            if (!denied && extends) {
                 left.back().last = piece.last;
-            else if (!denied)
+            } else if (!denied) {
                 left.push_back(piece);
+            }
             extends = !denied;
         }
     }

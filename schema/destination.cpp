@@ -24,8 +24,9 @@ bool is_digit(char c)
 std::optional<unsigned> prefix_length(std::string_view text, unsigned most)
 {
     unsigned length = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, ec] = std::from_chars(text.data(), end, length);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, ec] = std::from_chars(begin, end, length);
     const bool padded = text.size() > 1 && text.front() == '0';
     if (ec != std::errc() || stop != end || padded || length > most)
         return std::nullopt;
@@ -81,9 +82,10 @@ Result<Prefix> Prefix::parse(std::string_view text, Code code)
     prefix.length_ = prefix.bits();
     if (slash != std::string_view::npos) {
         const auto length = prefix_length(text.substr(slash + 1), prefix.bits());
-        if (!length)
+        if (!length) {
             return fail(code, quoted(text) + " has no prefix length of 0 to " +
                                   std::to_string(prefix.bits()));
+        }
         prefix.length_ = *length;
     }
     if (!prefix.has_only_zeros_beyond())
@@ -161,9 +163,10 @@ Result<NamePattern> NamePattern::parse(std::string_view text, Code code)
         depth = Depth::one;
         name.remove_prefix(2);
     }
-    if (!is_name(name) || ends_in_number(name))
+    if (!is_name(name) || ends_in_number(name)) {
         return fail(code, quoted(text) + " is not a host name: lower-case labels of "
                                          "[a-z0-9_-], other scripts as xn--, no final dot");
+    }
     return NamePattern(depth, name);
 }
 
@@ -196,7 +199,7 @@ Result<Destination> parse_destination(std::string_view text, Code code)
         AH_TRY(const Prefix prefix, Prefix::parse(text, code), "");
         return prefix;
     }
-    AH_TRY(const NamePattern name, NamePattern::parse(text, code), "");
+    AH_TRY(NamePattern name, NamePattern::parse(text, code), "");
     return name;
 }
 

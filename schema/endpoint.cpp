@@ -20,9 +20,10 @@ std::string no_endpoint_name(std::string_view name)
 Result<UnixTarget> parse_unix_target(std::string_view path, Code code)
 {
     // The socket's directory is what gets mounted, so it must not be the whole file system.
-    if (!is_plain_path(path) || path.rfind('/') == 0)
+    if (!is_plain_path(path) || path.rfind('/') == 0) {
         return fail(code, quoted(path) + " is not an absolute path DIRECTORY/SOCKET without "
                                          "empty, \".\" and \"..\" components");
+    }
     return UnixTarget{std::string(path)};
 }
 
@@ -90,13 +91,25 @@ Result<Endpoint> parse_endpoint(std::string_view text)
     return Endpoint{std::string(name), port, std::move(target)};
 }
 
+Status check_apart(const Endpoint& one, const Endpoint& other, Code code)
+{
+    if (one.name == other.name)
+        return fail(code, "two endpoints are named " + one.name);
+    if (one.listen == other.listen) {
+        return fail(code, "endpoints " + one.name + " and " + other.name + " both listen on " +
+                              std::to_string(one.listen.number()));
+    }
+    return {};
+}
+
 } // namespace
 
 Result<Port> Port::parse(std::string_view text, Code code)
 {
     std::uint16_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, ec] = std::from_chars(text.data(), end, number);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, ec] = std::from_chars(begin, end, number);
     if (ec != std::errc() || stop != end || text.front() == '0')
         return fail(code, quoted(text) + " is not a port");
     return Port(number);
@@ -197,13 +210,8 @@ Status check_distinct(const std::vector<Endpoint>& endpoints, Code code)
     if (endpoints.size() > most_endpoints)
         return fail(code, "more than " + std::to_string(most_endpoints) + " endpoints");
     for (auto one = endpoints.begin(); one != endpoints.end(); ++one) {
-        for (auto other = endpoints.begin(); other != one; ++other) {
-            if (one->name == other->name)
-                return fail(code, "two endpoints are named " + one->name);
-            if (one->listen == other->listen)
-                return fail(code, "endpoints " + other->name + " and " + one->name +
-                                      " both listen on " + std::to_string(one->listen.number()));
-        }
+        for (auto other = endpoints.begin(); other != one; ++other)
+            AH_CHECK(check_apart(*other, *one, code), "");
     }
     return {};
 }

@@ -77,8 +77,9 @@ std::string FileIdentity::text() const
 Result<FileIdentity> FileIdentity::parse(std::string_view text, Code code)
 {
     FileIdentity identity;
-    const char* const end = text.data() + text.size();
-    const auto device = std::from_chars(text.data(), end, identity.device);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto device = std::from_chars(begin, end, identity.device);
     if (device.ec == std::errc() && device.ptr != end && *device.ptr == ':') {
         const auto inode = std::from_chars(device.ptr + 1, end, identity.inode);
         if (inode.ec == std::errc() && inode.ptr == end)

@@ -47,10 +47,12 @@ enum class Honoured : std::uint8_t { now, later };
 
 Status check_choice(json::View object, std::string_view name, Choices<Honoured> choices)
 {
-    Honoured honoured = Honoured::now;
-    AH_CHECK(read_member(object, name, choices, honoured), "");
+    const auto at = object.find(name);
+    if (!at)
+        return {};
+    AH_TRY(const Honoured honoured, read_choice(*at, choices), "");
     if (honoured == Honoured::later)
-        return std::unexpected(object.find(name)->wrong("not available yet"));
+        return std::unexpected(at->wrong("not available yet"));
     return {};
 }
 
@@ -161,9 +163,10 @@ Result<std::vector<std::string>> read_strings(json::View array)
 Result<std::string> read_path(json::View at)
 {
     AH_TRY(std::string path, at.string(), "");
-    if (!is_plain_path(path))
+    if (!is_plain_path(path)) {
         return std::unexpected(at.expected("an absolute path without empty, \".\" and \"..\" "
                                            "components"));
+    }
     return path;
 }
 

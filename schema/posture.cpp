@@ -142,9 +142,10 @@ std::string sentence_for(const Outcome& outcome)
 {
     const std::string begin = "Network: " + std::string(word_for(outcome.asked)) + " — ";
     const std::string because(tightened_because(outcome.why));
-    if (!because.empty())
+    if (!because.empty()) {
         return begin + held(outcome) + ": " + because +
                (outcome.detail.empty() ? "" : " (" + outcome.detail + ")");
+    }
     switch (outcome.holds) {
     case Posture::severed: return begin + "confined: no egress";
     case Posture::relayed:

@@ -177,9 +177,10 @@ Status read_schema(json::View root, Record& record)
     if (!at)
         return std::unexpected(root.wrong("has no schema number"));
     AH_TRY(const std::int64_t schema, at->integer(), "");
-    if (schema < 1 || schema > Record::current_schema)
+    if (schema < 1 || schema > Record::current_schema) {
         return std::unexpected(at->wrong(std::to_string(schema) + " is not known here, 1 to " +
                                          std::to_string(Record::current_schema) + " are"));
+    }
     record.schema = static_cast<int>(schema);
     return {};
 }

@@ -31,13 +31,15 @@ Result<std::optional<std::string_view>> our_word(std::string_view key)
     if (!lowered(short_form::trimmed(key)).starts_with(annotation_prefix))
         return std::nullopt;
     const std::string named = "annotation " + quoted(key);
-    if (!key.starts_with(annotation_prefix))
+    if (!key.starts_with(annotation_prefix)) {
         return fail(Code::invalid_request,
                     named + " must begin exactly with " + std::string(annotation_prefix));
+    }
     const std::string_view word = key.substr(annotation_prefix.size());
-    if (std::ranges::find(known_keys, word) == known_keys.end())
+    if (std::ranges::find(known_keys, word) == known_keys.end()) {
         return fail(Code::invalid_request, named + " is unknown, there are egress, endpoints, "
                                                    "allow, require and profile");
+    }
     return word;
 }
 
@@ -63,18 +65,20 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
 
 Status check_known(const Policy& policy, std::string_view name, std::string_view from)
 {
-    if (policy.find(name) == nullptr)
+    if (policy.find(name) == nullptr) {
         return fail(Code::invalid_request, std::string(from) + ": no profile " + quoted(name) +
                                                ", the policy has " + policy.known_profiles());
+    }
     return {};
 }
 
 Status check_choosable(const Policy& policy, const std::string& name)
 {
     AH_CHECK(check_known(policy, name, "annotation dev.anchorhold.profile"), "");
-    if (std::ranges::find(policy.annotation_profiles, name) == policy.annotation_profiles.end())
+    if (std::ranges::find(policy.annotation_profiles, name) == policy.annotation_profiles.end()) {
         return fail(Code::invalid_request, "annotation dev.anchorhold.profile: " + quoted(name) +
                                                " is not one of the policy's annotation_profiles");
+    }
     return {};
 }
 
@@ -104,10 +108,11 @@ Status check_bounds(const Endpoint& endpoint, const Policy& policy)
 {
     const std::string named = "endpoint " + endpoint.name + ": " + quoted(target_text(endpoint.to));
     if (const auto* socket = std::get_if<UnixTarget>(&endpoint.to)) {
-        if (!is_permitted(*socket, policy.sockets))
+        if (!is_permitted(*socket, policy.sockets)) {
             return fail(Code::invalid_request,
                         named + " is not in a directory of its own below one of the policy's "
                                 "\"sockets\"; add the parent there, or the endpoint to a profile");
+        }
     } else if (std::ranges::find(policy.tcp_endpoints, std::get<TcpTarget>(endpoint.to)) ==
                policy.tcp_endpoints.end()) {
         return fail(Code::invalid_request, named + " is not one of the policy's \"tcp_endpoints\"; "
@@ -135,10 +140,11 @@ Status resolve_egress(const Sources& from, Request& request)
                              : std::max(from.base.egress, from.policy.ceiling);
     if (request.asked <= limit)
         return {};
-    if (request.require == Require::asked)
+    if (request.require == Require::asked) {
         return fail(Code::policy_ceiling, "egress " + std::string(word_for(request.asked)) +
                                               " is required, the policy permits " +
                                               std::string(word_for(limit)));
+    }
     request.egress = Egress::off;
     request.why = Why::policy_ceiling;
     return {};
@@ -161,10 +167,11 @@ Status resolve_endpoints(const Sources& from, const ContainerId& id, Request& re
         if (request.bounded[i])
             AH_CHECK(check_bounds(endpoint, from.policy), "");
         if (endpoint.listen.number() == 53 && request.switches.dns == Dns::nxdomain &&
-            request.egress != Egress::open)
+            request.egress != Egress::open) {
             return fail(Code::invalid_request, "endpoint " + endpoint.name +
                                                    ": port 53 is where names are refused; "
                                                    "choose another, or \"dns\": \"none\"");
+        }
     }
     return {};
 }
@@ -172,10 +179,11 @@ Status resolve_endpoints(const Sources& from, const ContainerId& id, Request& re
 // The lists of request and administrator, intersected; deny wins.
 Status resolve_allow(const Sources& from, Request& request)
 {
-    if (from.said.allow && request.asked != Egress::allowlist)
+    if (from.said.allow && request.asked != Egress::allowlist) {
         return fail(Code::invalid_request,
                     "annotation dev.anchorhold.allow needs egress allowlist, not " +
                         std::string(word_for(request.asked)));
+    }
     if (request.egress != Egress::allowlist)
         return {};
     const std::vector<AllowRule> asked =
