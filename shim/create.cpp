@@ -203,12 +203,43 @@ Result<int> carry_out(const Session& session, const StateDir& state, const Prepa
     return conclude(session, state, *record, *status, *log);
 }
 
+// The host uid of the container's root, where a user namespace maps one.
+std::optional<std::int64_t> mapped_root(const std::string& config)
+{
+    const auto document = json::Document::parse(config);
+    const auto linux_member = document ? document->root().find("linux") : std::nullopt;
+    const auto mappings = linux_member ? linux_member->find("uidMappings") : std::nullopt;
+    for (const json::View mapping : mappings ? mappings->items() : std::vector<json::View>()) {
+        const auto inside = mapping.find("containerID");
+        const auto outside = mapping.find("hostID");
+        const auto first = inside ? inside->integer() : Result<std::int64_t>(-1);
+        const auto host = outside ? outside->integer() : Result<std::int64_t>(-1);
+        if (first && *first == 0 && host)
+            return *host;
+    }
+    return std::nullopt;
+}
+
+// podman gives a bundle to the container's mapped root (measured, 4.3.1): nobody else has that uid,
+// and nothing leads the container to its bundle. Above it the path must be root's as ever.
+bool is_the_mapped_roots(const std::string& bundle, const std::string& config)
+{
+    struct stat directory = {};
+    const std::string parent = bundle.substr(0, bundle.find_last_of('/') + 1);
+    const auto root = mapped_root(config);
+    return root && ::lstat(bundle.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
+           directory.st_uid == *root && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
+}
+
 // The runtime resolves the bundle's path once more after us, and start, exec and delete the state
 // directory's: nobody else may turn either of them meanwhile.
-Status check_places(const Session& session)
+Status check_places(const Session& session, const Prepared& prepared)
 {
     AH_TRY(const std::string bundle, absolute_path(bundle_of(session.invocation)), "the bundle");
-    AH_CHECK(check_owned_path(bundle, "the bundle", Code::invalid_request), "");
+    const auto own = check_owned_path(bundle, "the bundle", Code::invalid_request);
+    if (!own && !is_the_mapped_roots(bundle, prepared.original))
+        return own;
     AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
     const auto owned = check_owned_path(state, "the state directory", Code::network_setup_failed);
     return owned || owned.error().number == ENOENT ? Status() : owned;
@@ -239,7 +270,7 @@ Result<int> create_or_run(const Session& session)
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
-    AH_CHECK(check_places(session), "");
+    AH_CHECK(check_places(session, *prepared), "");
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
     AH_TRY(const unsigned handed, count_handed(call), "");
     AH_TRY(const auto channels, check_descriptors(handed), "");
