@@ -222,18 +222,25 @@ Result<std::vector<Record>> StateDir::ended() const
 {
     const std::string ended = path_ + "/ended";
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
-    std::vector<Record> records;
+    // Seconds do not tell two ends of one id apart, the files' own times do.
+    using Written = std::pair<std::int64_t, Record>;
+    std::vector<Written> found;
     for (const std::string& name : names) {
-        std::string path = ended + "/";
-        path += name;
+        const std::string path = ended + "/" + name;
+        struct stat file = {};
         AH_TRY(auto text, read_file(path, largest_record), "");
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
-        if (record) // else pruned meanwhile, or a newer version's
-            records.push_back(*std::move(record));
+        if (record && ::stat(path.c_str(), &file) == 0) // else pruned, or a newer version's
+            found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
+                               *std::move(record));
     }
-    std::ranges::sort(records, std::greater(), [](const Record& record) {
-        return std::tuple(record.ended, record.created, record.key);
+    std::ranges::sort(found, std::greater(), [](const Written& written) {
+        const Record& record = written.second;
+        return std::tuple(record.ended, record.created, written.first, record.key);
     });
+    std::vector<Record> records;
+    for (Written& written : found)
+        records.push_back(std::move(written.second));
     return records;
 }
 

@@ -43,6 +43,8 @@ made = {
 os.dup2(made, fd)
 os.set_inheritable(there.fileno(), kind == "unix")  # or the socket would have no other end
 os.set_inheritable(end, kind == "pipe")
+if "LISTEN_FDS" in os.environ:
+    os.environ["LISTEN_PID"] = str(os.getpid())  # runc goes by it
 os.execvp(command[0], command)
 CODE
 

@@ -114,6 +114,8 @@ voids "B-30 one known by its name, deep in a directory" "mounts[7].source" \
     "$(mounted "$lab/engine" bind ro)" '[ -S /mnt/x/docker.sock ] && echo reached'
 voids "shared propagation" "mounts[7].options[2]" "$(mounted "$lab/volume" bind ro rshared)" \
     'echo reached'
+voids "a /proc/sys that root can write" "mounts[0]" 'del(.linux.readonlyPaths)
+    | .process.capabilities = {}' ': >>/proc/sys/kernel/core_pattern && echo reached'
 voids "a root that is the host's" "root.path" ".root = {path: \"$lab/alias\", readonly: true}" \
     'echo reached'
 
@@ -188,9 +190,11 @@ own_users='.linux.namespaces += [{type: "user"}]
     | .process.capabilities |= map_values(. + ["CAP_SYS_ADMIN"])'
 check "CAP_SYS_ADMIN in a user namespace of its own" contains \
     "$(runs "$own_users | .root.readonly = true" 'echo ran')" ran
-check "a /proc that root could write is advised about" same true \
-    "$(runs 'del(.linux.readonlyPaths)' true
-        recorded '.advice | contains(["mounts[0]: root inside can have the host run programs"])')"
+check "a /proc that only others than root could write is advised about" same true \
+    "$(runs 'del(.linux.readonlyPaths) | .process.user = {uid: 1000, gid: 1000}
+        | .process.noNewPrivileges = true
+        | .process.capabilities = {}' true
+        recorded '.advice | any(startswith("mounts[0]: root inside can have the host run programs"))')"
 
 # ---- C-10: the network namespace ----------------------------------------------------------------
 

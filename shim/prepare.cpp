@@ -225,7 +225,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
         prepared.decision = *open;
         return prepared;
     }
-    AH_CHECK(prepared.bundle.check_config(), "");
+    AH_CHECK(prepared.bundle.check_config(), "read config.json");
     AH_TRY(prepared.helpers, find_helpers(), "");
     AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers), "");
     AH_TRY(prepared.decision, decide(prepared.request, caps), "");
