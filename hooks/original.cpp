@@ -54,22 +54,7 @@ Status fill_and_rename(int directory, int file, const struct stat& like, const s
     return {};
 }
 
-// Another uid that can open the directory can hold this for ever, so it is waited for with a bound.
-Result<UniqueFd> lock_directory(int directory)
-{
-    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!own)
-        return fail_errno("open the bundle", errno);
-    for (int tries = 0; ::flock(own.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
-        if (errno != EWOULDBLOCK || tries == most_tries)
-            return fail_errno("lock the bundle", errno);
-        ::usleep(pause_microseconds);
-    }
-    return own;
-}
-
-// The lock is held.
-Status replace_locked(int directory, const std::string& text)
+Status replace_text(int directory, const std::string& text)
 {
     struct stat like = {};
     if (::fstatat(directory, config_name, &like, AT_SYMLINK_NOFOLLOW) != 0)
@@ -91,14 +76,26 @@ Status replace_locked(int directory, const std::string& text)
 
 } // namespace
 
+Result<UniqueFd> lock_bundle(int directory)
+{
+    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!own)
+        return fail_errno("open the bundle", errno);
+    for (int tries = 0; ::flock(own.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+        if (errno != EWOULDBLOCK || tries == most_tries)
+            return fail_errno("lock the bundle", errno);
+        ::usleep(pause_microseconds);
+    }
+    return own;
+}
+
 Status replace_config(int directory, const std::string& expected, const std::string& text)
 {
-    AH_TRY(const UniqueFd lock, lock_directory(directory), "edit config.json");
     const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + config_name;
     AH_TRY(const auto standing, read_file(path, most_bytes), "edit config.json");
     if (!standing || *standing != expected)
         return fail(Code::config_ambiguous, "config.json changed after it was read");
-    return replace_locked(directory, text);
+    return replace_text(directory, text);
 }
 
 Status keep_original(const StateDir& state, const RunKey& key, const std::string& text)
@@ -112,14 +109,14 @@ Status put_back(const StateDir& state, const Record& record)
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
-    AH_TRY(const UniqueFd lock, lock_directory(bundle.get()), "put config.json back");
+    AH_TRY(const UniqueFd lock, lock_bundle(bundle.get()), "put config.json back");
     const std::string path = record.bundle + "/" + config_name;
     AH_TRY(const auto original, read_file(kept_path(state, key), most_bytes),
            "put config.json back");
     AH_TRY(const auto standing, read_file(path, most_bytes), "put config.json back");
     if (!original || !standing || sha256_hex(*standing) != record.config_digest)
         return {};
-    return replace_locked(bundle.get(), *original);
+    return replace_text(bundle.get(), *original);
 }
 
 } // namespace anchorhold

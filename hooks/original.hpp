@@ -10,9 +10,13 @@
 
 namespace anchorhold {
 
+// One at a time in a bundle, from reading config.json to replacing it; held until closed. Another
+// uid that can open the directory can hold it for ever, so it is waited for two seconds.
+Result<UniqueFd> lock_bundle(int directory);
+
 // Replaces DIRECTORY/config.json if it still reads `expected`: temporary beside it (O_EXCL), mode
-// and owner of what stands there, renamed, all under a lock on the directory. A text that has
-// changed is config_ambiguous; EROFS is said as such.
+// and owner of what stands there, renamed. A text that has changed is config_ambiguous; EROFS is
+// said as such. The caller holds the lock.
 Status replace_config(int directory, const std::string& expected, const std::string& text);
 
 // Keeps the original in the run's folder; make_run comes first.

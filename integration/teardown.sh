@@ -237,6 +237,23 @@ many_at_once() {
 }
 check "twelve at once" many_at_once
 
+# As below runc, one bundle serves many; the file that they all edit is as it was.
+one_bundle() {
+    local number before pids=()
+    bundle shared "$relayed" attempt ask=8080
+    before=$(sha256sum "$lab/b/shared/config.json")
+    for number in 1 2 3 4 5 6; do
+        timeout 60 "$runtime" run --bundle "$lab/b/shared" "shared-$number" \
+            </dev/null >"$lab/shared.$number" 2>&1 &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+    cat "$lab"/shared.*
+    same 6 "$(cat "$lab"/shared.* | grep -c 'ask=8080 reached')" &&
+        same "$before" "$(sha256sum "$lab/b/shared/config.json")" && nothing_left
+}
+check "six of one bundle at once" one_bundle
+
 # C-63: ids that the runtime takes, it takes from us too; those it refuses leave nothing.
 id_as_below() { # ID
     bundle odd "$relayed" true

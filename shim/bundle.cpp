@@ -100,6 +100,11 @@ Status Bundle::check_config() const
     return {};
 }
 
+Result<UniqueFd> Bundle::lock() const
+{
+    return lock_bundle(directory_.get());
+}
+
 Status Bundle::write_config(const std::string& original, const std::string& text) const
 {
     return replace_config(directory_.get(), original, text);

@@ -18,6 +18,8 @@ public:
     Result<std::string> read_config() const;
     // No symlink, owned and writable by root or our euid alone.
     Status check_config() const;
+    // A turn at it among runs of the same bundle (hooks/original.hpp).
+    Result<UniqueFd> lock() const;
     // Replaces `original`, which must still stand there (hooks/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;
 

@@ -73,11 +73,16 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
                                  const std::string& generation)
 {
     const RunKey key = RunKey::of(session.root, id);
+    const auto bundle = Bundle::open(bundle_of(session.invocation));
     for (int turn = 0;; ++turn) {
+        // Without a turn (somebody sits on the lock) a config.json that changes is still noticed.
+        auto lock = bundle ? bundle->lock() : Result<UniqueFd>();
         AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation),
                "");
-        if (!prepared.mark)
+        if (!prepared.mark) {
+            prepared.turn = lock ? std::move(*lock) : UniqueFd();
             return prepared;
+        }
         AH_TRY(const StateDir state, StateDir::open(session.state_path),
                "open the state directory");
         AH_TRY(const Mark mark, judge_mark(state, prepared, key), "");
@@ -88,6 +93,7 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
                         "(a config.json that a killed run left edited is put back by anchorhold "
                         "gc)");
+        lock = UniqueFd(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
     }
 }
@@ -179,7 +185,7 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     return status;
 }
 
-Result<int> carry_out(const Session& session, const StateDir& state, const Prepared& prepared,
+Result<int> carry_out(const Session& session, const StateDir& state, Prepared& prepared,
                       const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
@@ -194,6 +200,7 @@ Result<int> carry_out(const Session& session, const StateDir& state, const Prepa
     if (auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
         !written)
         return give_up(std::move(written).error());
+    prepared.turn = UniqueFd();
     auto log = PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());

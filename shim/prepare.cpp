@@ -207,6 +207,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     AH_TRY(Request request, resolve(*session.policy, asked, choice, id), "");
 
     Prepared prepared{.bundle = std::move(bundle),
+                      .turn = {},
                       .original = std::move(original),
                       .request = std::move(request),
                       .decision = {},

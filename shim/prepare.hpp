@@ -22,6 +22,7 @@ namespace anchorhold {
 
 struct Prepared {
     Bundle bundle;
+    UniqueFd turn; // at the bundle, while config.json is being edited; empty when nobody asked
     std::string original; // config.json as it stood
     Request request;
     Decision decision;               // untouched: nothing below is filled in
