@@ -91,6 +91,18 @@ check "what else exec --env asks for stays" contains "$by_flag" KEPT=yes
 check "the profile's variable reaches an exec" contains "$by_file" ANTHROPIC_BASE_URL=http
 check "an exec asks the model" \
     contains "$("$runtime" exec long attempt ask=8080)" "ask=8080 reached"
+# What a program sets for itself, from a file of its workspace or by hand, changes nothing outside.
+in_shell() { "$runtime" exec long sh -c "$1" 2>&1; }
+dotfile='export HTTPS_PROXY=http://10.9.9.9:3128'
+check "C-49 a proxy that a dot-file names is out of reach at once" contains \
+    "$(in_shell "$dotfile; attempt tcp=\${HTTPS_PROXY#http://}")" "Network is unreachable"
+for variables in 'HTTP_PROXY= ALL_PROXY= NO_PROXY=' 'http_proxy= no_proxy=*' \
+    'HTTP_PROXY=http://1.1.1.1:80 NO_PROXY=*'; do
+    check "B-22 $variables opens nothing" contains \
+        "$(in_shell "$variables attempt tcp=1.1.1.1:80")" "Network is unreachable"
+    check "B-22 $variables keeps nobody from the model" contains \
+        "$(in_shell "$variables attempt ask=8080")" "ask=8080 reached"
+done
 check "the engine's process file is its own" same "$digest" "$(sha256sum "$lab/process.json")"
 check "an exec's status is the command's" same 42 "$("$runtime" exec long sh -c 'exit 42'; echo $?)"
 shown=$("$runtime" show --json long)
