@@ -124,7 +124,7 @@ Result<int> run(const std::string& path, const std::vector<std::string>& words, 
     std::array<int, 2> ends = {};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
         return fail_errno("make a pipe", errno);
-    UniqueFd why(ends[0]);
+    const UniqueFd why(ends[0]);
     UniqueFd told(ends[1]);
     const HeldSignals held;
     const pid_t parent = ::getpid();

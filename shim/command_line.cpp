@@ -32,11 +32,12 @@ Status check_own_value(std::string_view name, std::string_view value)
     const std::string option = std::string(own_prefix) + std::string(name);
     if (value.empty() || value.starts_with("--"))
         return fail(Code::invalid_request, option + " needs a value");
-    if (value.find_first_of(" \t\n\"'`$\\") != std::string_view::npos)
+    if (value.find_first_of(" \t\n\"'`$\\") != std::string_view::npos) {
         return fail(Code::invalid_request,
                     option + ": " + quoted(value) +
                         " holds a blank, a quote or \"$\", which an engine that goes through a "
                         "shell would change; name something without");
+    }
     if (name != "profile" && !value.starts_with('/'))
         return fail(Code::invalid_request, option + ": " + quoted(value) + " is not absolute");
     return {};
@@ -57,10 +58,11 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
         return true;
     }
     std::string_view value;
-    if (equals != std::string_view::npos)
+    if (equals != std::string_view::npos) {
         value = word.substr(equals + 1);
-    else if (at + 1 < words.size())
+    } else if (at + 1 < words.size()) {
         value = words[++at];
+    }
     if (auto fine = check_own_value(name, value); !fine)
         split.wrong = std::move(fine).error();
     *option = value;
@@ -75,13 +77,14 @@ bool takes_next(std::string_view word)
         return false;
     word.remove_prefix(word.starts_with("--") ? 2 : 1);
     const OptionRule* found = nullptr;
-    for (const Flavour flavour : {Flavour::runc, Flavour::crun})
+    for (const Flavour flavour : {Flavour::runc, Flavour::crun}) {
         for (const OptionRule& rule : global_options(flavour)) {
             if (rule.name == word)
                 return rule.takes == Takes::value;
             if (!word.empty() && rule.name.starts_with(word))
                 found = &rule;
         }
+    }
     return found != nullptr && found->takes == Takes::value;
 }
 
@@ -131,9 +134,10 @@ Split split_own_options(std::span<const char* const> words)
 
 const OptionAt* Invocation::last(std::string_view name) const
 {
-    for (const OptionAt& option : std::views::reverse(options))
+    for (const OptionAt& option : std::views::reverse(options)) {
         if (option.name == name)
             return &option;
+    }
     return nullptr;
 }
 
@@ -145,24 +149,27 @@ Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour
             assume_worst(rest, call);
         return call;
     }
-    for (const OptionAt& option : call.options)
+    for (const OptionAt& option : call.options) {
         if (only_prints(option.name))
             call.verb = Verb::other;
+    }
     return call;
 }
 
 Status check_words(const Invocation& invocation)
 {
-    if (invocation.unknown)
+    if (invocation.unknown) {
         return fail(Code::invalid_request,
                     "option " + quoted(*invocation.unknown) +
                         " is not one that this version knows or can be sure of, so it is not "
                         "passed on; leave it out");
-    if (const OptionAt* const config = invocation.last("config"))
+    }
+    if (const OptionAt* const config = invocation.last("config")) {
         return fail(Code::invalid_request,
                     "--config " + quoted(config->value) +
                         " would have the runtime read another file than the one that is checked; "
                         "name it config.json in the bundle");
+    }
     return {};
 }
 

@@ -22,7 +22,7 @@ public:
     {
         const OptionRule* found = nullptr;
         bool ambiguous = false;
-        for (const auto& rules : {own_, everywhere(Flavour::crun)})
+        for (const auto& rules : {own_, everywhere(Flavour::crun)}) {
             for (const OptionRule& rule : rules) {
                 if (rule.name == name)
                     return &rule;
@@ -31,14 +31,17 @@ public:
                 ambiguous = found != nullptr;
                 found = &rule;
             }
+        }
         return ambiguous ? nullptr : found;
     }
     const OptionRule* find(char letter) const
     {
-        for (const auto& rules : {own_, everywhere(Flavour::crun)})
-            for (const OptionRule& rule : rules)
+        for (const auto& rules : {own_, everywhere(Flavour::crun)}) {
+            for (const OptionRule& rule : rules) {
                 if (rule.letters.contains(letter))
                     return &rule;
+            }
+        }
         return nullptr;
     }
 

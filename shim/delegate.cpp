@@ -22,9 +22,10 @@ Status check_fit(const std::string& path, Code code)
     struct stat self = {};
     if (::stat("/proc/self/exe", &self) != 0)
         return fail_errno("look at ourselves", errno, code);
-    if (self.st_dev == file.st_dev && self.st_ino == file.st_ino)
+    if (self.st_dev == file.st_dev && self.st_ino == file.st_ino) {
         return fail(code,
                     "runtime " + quoted(path) + " is anchorhold itself; name the runtime below it");
+    }
     return check_owned_path(path, "runtime", code);
 }
 

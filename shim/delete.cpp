@@ -29,22 +29,26 @@ void delete_by_force(const Session& session)
 
 Result<int> delete_container(const Session& session)
 {
-    const auto run = find_own_run(session);
+    const auto found = find_own_run(session);
+    const std::optional<OwnRun> run = found ? *found : std::nullopt;
     const bool many = session.invocation.last("regex") != nullptr; // crun's; the id is a pattern
-    if (!many && (!run || !*run))
+    if (!many && !run)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     AH_TRY(const int status, run_delegate(session.delegate, session.rest), "");
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
-    if (run && *run) {
-        const auto torn = teardown((*run)->state, (*run)->key);
+    if (run) {
+        const auto torn = teardown(run->state, run->key);
         // Of a pid namespace that we cannot look into: the delegate has just said that it is gone.
-        if (status == 0 && torn && *torn == Torn::foreign)
-            (void)abandon((*run)->state, (*run)->key, (*run)->record.generation,
+        if (status == 0 && torn && *torn == Torn::foreign) {
+            (void)abandon(run->state, run->key, run->record.generation,
                           {Code::delegate_failed, 0, "deleted from another pid namespace"});
+        }
     }
-    if (many)
-        if (const auto state = StateDir::existing(session.state_path); state && *state)
-            (void)gc(**state, Sweep::remove);
+    if (many) {
+        const auto state = StateDir::existing(session.state_path);
+        if (const std::optional<StateDir> there = state ? *state : std::nullopt)
+            (void)gc(*there, Sweep::remove);
+    }
     return status;
 }
 

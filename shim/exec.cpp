@@ -26,9 +26,10 @@ Plan exec_plan(const Session& session, const Record& record)
 {
     Plan plan;
     plan.strip_proxies = record.posture <= Posture::sealed;
-    if (session.policy)
+    if (session.policy) {
         if (const Profile* const profile = session.policy->find(record.profile))
             plan.env = profile->env;
+    }
     return plan;
 }
 
@@ -37,9 +38,10 @@ Plan exec_plan(const Session& session, const Record& record)
 Status check_capabilities(const std::string& process, const Record& record)
 {
     AH_TRY(const std::string names, voiding_capabilities_in(process), "");
-    for (const std::string& known : record.voids)
+    for (const std::string& known : record.voids) {
         if (known.starts_with("process.capabilities"))
             return {};
+    }
     if (names.empty())
         return {};
     AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"), "");

@@ -181,9 +181,10 @@ Verb verb_from(std::string_view word)
         {"create", Verb::create}, {"run", Verb::run},   {"restore", Verb::restore},
         {"start", Verb::start},   {"exec", Verb::exec}, {"delete", Verb::remove},
     };
-    for (const auto& [name, verb] : verbs)
+    for (const auto& [name, verb] : verbs) {
         if (name == word)
             return verb;
+    }
     return Verb::other;
 }
 

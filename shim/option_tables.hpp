@@ -17,9 +17,14 @@ enum class Takes : std::uint8_t {
 };
 
 struct OptionRule {
-    std::string_view name = {};
-    Takes takes = Takes::nothing;
-    std::string_view letters = {}; // its short forms
+    constexpr OptionRule(std::string_view long_name, Takes what = Takes::nothing,
+                         std::string_view short_names = "")
+        : name(long_name), takes(what), letters(short_names)
+    {
+    }
+    std::string_view name;
+    Takes takes;
+    std::string_view letters; // its short forms
 };
 
 std::span<const OptionRule> global_options(Flavour flavour);

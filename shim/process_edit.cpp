@@ -43,10 +43,11 @@ Result<json::View> process_of(const json::Document& document)
 
 void set(Edits& edits, json::View object, std::string_view key, std::string json)
 {
-    if (const auto member = object.find(key))
+    if (const auto member = object.find(key)) {
         edits.replace(*member, std::move(json));
-    else
+    } else {
         edits.add(object, Side::back, json::quote(key) + ":" + json);
+    }
 }
 
 // Adds to an array, which is made when there is none.
@@ -77,9 +78,10 @@ Result<std::string> id_number(std::string_view text)
 std::vector<std::string> values_of(const Invocation& call, std::string_view name)
 {
     std::vector<std::string> values;
-    for (const OptionAt& option : call.options)
+    for (const OptionAt& option : call.options) {
         if (option.name == name)
             values.push_back(option.value);
+    }
     return values;
 }
 
@@ -144,9 +146,10 @@ Status set_words(Edits& edits, json::View process, const Invocation& call)
         set(edits, process, "noNewPrivileges", "true");
     constexpr std::pair<std::string_view, std::string_view> texts[] = {
         {"cwd", "cwd"}, {"apparmor", "apparmorProfile"}, {"process-label", "selinuxLabel"}};
-    for (const auto& [flag, key] : texts)
+    for (const auto& [flag, key] : texts) {
         if (const OptionAt* const option = call.last(flag); option && !option->value.empty())
             set(edits, process, key, json::quote(option->value));
+    }
     return append(edits, process, "env", quoted_values(call, "env"));
 }
 
@@ -214,11 +217,13 @@ Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest
     }
     std::vector<std::string> words = without(rest, drop);
     const auto behind_verb = words.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1;
+    if (!env_left)
+        return words;
     std::vector<std::string> set;
+    set.reserve(plan.env.size());
     for (const auto& [name, value] : plan.env)
-        set.push_back("--env=" + name + "=" + value);
-    if (env_left)
-        words.insert(behind_verb, set.begin(), set.end());
+        set.push_back(std::string("--env=").append(name).append("=").append(value));
+    words.insert(behind_verb, set.begin(), set.end());
     return words;
 }
 

@@ -29,14 +29,15 @@ std::string json_text(std::string_view line)
 {
     std::string out;
     for (const char byte : json::quote(line)) {
-        if (byte == '<')
+        if (byte == '<') {
             out += "\\u003c";
-        else if (byte == '>')
+        } else if (byte == '>') {
             out += "\\u003e";
-        else if (byte == '&')
+        } else if (byte == '&') {
             out += "\\u0026";
-        else
+        } else {
             out += byte;
+        }
     }
     return out;
 }
@@ -96,9 +97,10 @@ std::string error_line(const Invocation& invocation, const Error& error)
 
 std::string log_record(LogFormat format, std::string_view line, std::int64_t seconds)
 {
-    if (format == LogFormat::json)
+    if (format == LogFormat::json) {
         return R"({"level":"error","msg":)" + json_text(line) + R"(,"time":")" + rfc3339(seconds) +
                "\"}\n";
+    }
     return "time=\"" + rfc3339(seconds) + "\" level=error msg=" + go_quoted(line) + "\n";
 }
 

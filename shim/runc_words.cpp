@@ -45,10 +45,12 @@ public:
 
     const OptionRule* find(std::string_view name) const
     {
-        for (const auto& rules : {own_, everywhere(Flavour::runc)})
-            for (const OptionRule& rule : rules)
+        for (const auto& rules : {own_, everywhere(Flavour::runc)}) {
+            for (const OptionRule& rule : rules) {
                 if (rule.name == name || (name.size() == 1 && rule.letters.contains(name[0])))
                     return &rule;
+            }
+        }
         return nullptr;
     }
     bool is_flag(std::string_view word) const
@@ -64,12 +66,14 @@ private:
 // strconv.ParseBool.
 std::optional<bool> parse_bool(std::string_view text)
 {
-    for (const std::string_view word : {"1", "t", "T", "TRUE", "true", "True"})
+    for (const std::string_view word : {"1", "t", "T", "TRUE", "true", "True"}) {
         if (text == word)
             return true;
-    for (const std::string_view word : {"0", "f", "F", "FALSE", "false", "False"})
+    }
+    for (const std::string_view word : {"0", "f", "F", "FALSE", "false", "False"}) {
         if (text == word)
             return false;
+    }
     return std::nullopt;
 }
 
@@ -78,7 +82,9 @@ bool read_one(const Rest& rest, const Order& order, std::size_t& at, const Rules
               Invocation& call)
 {
     const auto flag = take_apart(rest[order[at]]);
-    const OptionRule* const rule = flag ? rules.find(flag->name) : nullptr;
+    if (!flag)
+        return false;
+    const OptionRule* const rule = rules.find(flag->name);
     if (rule == nullptr)
         return false;
     OptionAt option{std::string(rule->name), std::string(flag->value.value_or("")), order[at]};

@@ -6,7 +6,7 @@
 #include "shim/inspection.hpp"
 
 #include <cstdlib>
-#include <filesystem>
+#include <filesystem> // brings std::quoted, hence anchorhold::quoted below
 #include <unistd.h>
 
 namespace anchorhold {
@@ -25,28 +25,29 @@ Result<Policy> read_policy(const std::string& path, bool named)
 {
     // A link is fine where nobody else could have laid it, which is looked at below.
     const auto resolved = resolve_root(path);
-    auto text = read_file(resolved ? *resolved : path, most_policy);
-    if (!text) {
-        text.error().code = Code::invalid_policy;
-        return std::unexpected(std::move(text).error());
+    auto read = read_file(resolved ? *resolved : path, most_policy);
+    if (!read) {
+        read.error().code = Code::invalid_policy;
+        return std::unexpected(std::move(read).error());
     }
-    if (!*text && !named)
+    std::optional<std::string> text = *std::move(read);
+    if (!text && !named)
         return Policy();
-    if (!*text)
+    if (!text)
         return fail(Code::invalid_policy, "no policy at " + anchorhold::quoted(path));
     AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy), "");
-    AH_TRY(auto policy, parse_policy(*std::move(*text)), "policy " + path);
+    AH_TRY(auto policy, parse_policy(*std::move(text)), "policy " + path);
     return policy;
 }
 
 RootFacts root_facts()
 {
     // moby/sys/userns: any other map, or one that cannot be read, is not the initial one's.
-    const auto map = read_file("/proc/self/uid_map", 65536);
+    const auto read = read_file("/proc/self/uid_map", 65536);
+    const std::optional<std::string> map = read ? *read : std::nullopt;
     RootFacts facts;
     facts.euid_0 = ::geteuid() == 0;
-    facts.initial_user_namespace =
-        !map || !*map || state_path_for(0, **map, "") == "/run/anchorhold";
+    facts.initial_user_namespace = !map || state_path_for(0, *map, "") == "/run/anchorhold";
     facts.xdg_runtime_dir = environment("XDG_RUNTIME_DIR");
     facts.user = environment("USER");
     return facts;
@@ -60,10 +61,11 @@ Result<std::string> root_of(const Invocation& call)
         const std::filesystem::path path(root->value.empty() ? "." : root->value);
         if (call.flavour == Flavour::runc)
             return resolve_root(std::filesystem::absolute(path).lexically_normal().string());
-        if (path.is_relative())
+        if (path.is_relative()) {
             return fail(Code::invalid_request, "--root " + anchorhold::quoted(root->value) +
                                                    " is relative, which crun resolves below the "
                                                    "bundle; name it from /");
+        }
         return resolve_root(path.string());
     }
     return resolve_root(default_root(call.flavour, root_facts()));
@@ -81,25 +83,29 @@ Result<std::optional<Record>> record_named(const StateDir& state, const std::str
 // Whose delegate made the run that some word of the command line names.
 std::optional<std::string> recorded_delegate(const Session& session)
 {
-    const auto state = StateDir::existing(session.state_path);
-    if (!state || !*state)
+    const auto found = StateDir::existing(session.state_path);
+    const std::optional<StateDir> state = found ? *found : std::nullopt;
+    if (!state)
         return std::nullopt;
     for (const Flavour flavour : {Flavour::runc, Flavour::crun}) {
         const auto root = root_of(read_invocation(session.rest, flavour));
-        for (const std::string& word : session.rest)
-            if (const auto record =
-                    root ? record_named(**state, *root, word) : Result<std::optional<Record>>();
-                record && *record && first_fit({(*record)->delegate}))
-                return (*record)->delegate;
+        for (const std::string& word : session.rest) {
+            const auto read =
+                root ? record_named(*state, *root, word) : Result<std::optional<Record>>();
+            const std::optional<Record> record = read ? *read : std::nullopt;
+            if (record && first_fit({record->delegate}))
+                return record->delegate;
+        }
     }
     return std::nullopt;
 }
 
 Result<std::string> choose_delegate(const Session& session)
 {
-    if (session.own.runtime || session.policy)
+    if (session.own.runtime || session.policy) {
         return find_delegate(session.own.runtime,
                              session.policy ? session.policy->runtime : std::nullopt);
+    }
     if (auto path = recorded_delegate(session))
         return *std::move(path);
     return find_delegate(std::nullopt, std::nullopt);
@@ -148,23 +154,25 @@ Session open_session(std::span<const char* const> argv)
         session.argv0_profile = profile_in_name(argv[0]);
     session.policy_path = session.own.policy.value_or(default_policy);
     session.policy = read_policy(session.policy_path, session.own.policy.has_value());
-    auto state_path =
+    const auto state_path =
         session.own.state ? Result<std::string>(*session.own.state) : default_state_path();
     if (state_path)
-        session.state_path = *std::move(state_path);
-    if (auto path = choose_delegate(session))
+        session.state_path = *state_path;
+    if (auto path = choose_delegate(session)) {
         session.delegate = *std::move(path);
-    else
+    } else {
         session.obstacle = std::move(path).error();
+    }
     session.invocation = read_invocation(session.rest, flavour_behind(session.delegate));
     if (session.invocation.verb == Verb::other)
         return session;
-    auto root = root_of(session.invocation);
+    const auto root = root_of(session.invocation);
     if (root)
-        session.root = *std::move(root);
-    for (const auto* const trouble : {&root, &state_path})
+        session.root = *root;
+    for (const auto* const trouble : {&root, &state_path}) {
         if (session.policy && !*trouble)
             session.policy = std::unexpected(trouble->error());
+    }
     if (split.wrong)
         session.policy = std::unexpected(*std::move(split.wrong));
     return session;
@@ -194,10 +202,11 @@ Result<std::optional<OwnRun>> find_own_run(const Session& session)
 {
     const Invocation& call = session.invocation;
     std::vector<std::string> ids;
-    if (call.unknown)
+    if (call.unknown) {
         ids = session.rest;
-    else if (!call.operands.empty())
+    } else if (!call.operands.empty()) {
         ids = {call.operands[0]};
+    }
     if (ids.empty() || session.state_path.empty() || session.root.empty())
         return std::optional<OwnRun>();
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");

@@ -39,9 +39,10 @@ Result<std::string> strays(const Record& record)
     if (!table)
         return std::string();
     std::string names;
-    for (const std::string& name : interfaces_in(*table))
+    for (const std::string& name : interfaces_in(*table)) {
         if (name != "lo")
             names += (names.empty() ? "" : ", ") + printable(name);
+    }
     return names;
 }
 
@@ -61,9 +62,10 @@ Status guard(const OwnRun& run, const std::string& names)
 
 Status hold_gate(const OwnRun& run)
 {
-    if (run.record.state != RunState::enforced)
+    if (run.record.state != RunState::enforced) {
         return fail(Code::network_setup_failed,
                     "the run is " + std::string(word_for(run.record.state)) + ", not enforced");
+    }
     if (may_have_links(run.record.posture))
         return {};
     AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
@@ -83,17 +85,18 @@ Status hold_gate(const OwnRun& run)
 
 Result<int> start_container(const Session& session)
 {
-    auto run = find_own_run(session);
-    if (run && !*run)
+    const auto found = find_own_run(session);
+    const std::optional<OwnRun> run = found ? *found : std::nullopt;
+    if (found && !run)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     AH_CHECK(check_words(session.invocation), "");
-    Status held = run ? hold_gate(**run) : Status(std::unexpected(run.error()));
+    Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
     // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
     if (held || !waits_to_start(session))
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     delete_by_force(session);
     if (run)
-        (void)teardown((*run)->state, (*run)->key); // as above
+        (void)teardown(run->state, run->key); // as above
     held.error().what += "; the container was deleted";
     return std::unexpected(std::move(held).error());
 }
