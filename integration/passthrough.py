@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -215,12 +216,13 @@ def life(front):
     yield "checkpoint", run(front, ["checkpoint", "--image-path", f"{WORK}/image", name])
     restored = run(front, ["restore", "-b", path, "--image-path", f"{WORK}/none", "restored"])
     yield "restore", {**restored, "err": sorted(restored["err"].splitlines())}
-    yield "kill", run(front, ["kill", name, "KILL"])
-    pid = int(subprocess.run([DELEGATE, "state", name], capture_output=True, check=False)
+    # A pidfd can be read when the process has ended, also as somebody else's zombie.
+    pid = int(subprocess.run([DELEGATE, "state", name], capture_output=True, check=True)
               .stdout.split(b'"pid":')[1].split(b",")[0])
-    while pid and os.path.exists(f"/proc/{pid}") and b"Z" not in open(f"/proc/{pid}/stat", "rb") \
-            .read().rpartition(b")")[2][:3]:
-        os.sched_yield()
+    ended = os.pidfd_open(pid)
+    yield "kill", run(front, ["kill", name, "KILL"])
+    select.select([ended], [], [])
+    os.close(ended)
     yield "delete", run(front, ["delete", name])
     yield "what the container wrote", text_of(f"{WORK}/out")
     yield "state afterwards", run(front, ["state", name])
