@@ -68,7 +68,7 @@ Result<std::vector<std::string>> relay_mount_options(const std::string& relay)
     if ((flags.f_flag & ST_NOEXEC) != 0)
         return fail(Code::posture_unavailable,
                     relay + " lies on a filesystem mounted noexec; install it elsewhere");
-    std::vector<std::string> options{"bind", "ro", "nosuid", "nodev"};
+    std::vector<std::string> options;
     if ((flags.f_flag & ST_NOATIME) != 0)
         options.emplace_back("noatime");
     else if ((flags.f_flag & ST_RELATIME) != 0)
