@@ -11,6 +11,9 @@ namespace {
 
 Policy policy_of(std::string text)
 {
+    static const std::string schema = source_file("schema/policy.schema.json");
+    const auto valid = json::validate(text, schema, Code::invalid_policy);
+    CHECK_MESSAGE(valid.has_value(), valid.error().what);
     auto policy = parse_policy(std::move(text));
     REQUIRE_MESSAGE(policy.has_value(), policy.error().what);
     return *std::move(policy);
