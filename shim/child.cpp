@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The delegate as a child that behaves as if it stood in our place.
 //
-// All signals that can be caught are held before the fork and given back in the child before it
-// executes, so none is lost and its dispositions are the engine's. We take them with sigwaitinfo(2)
-// and pass them on. What a terminal sends has si_code SI_KERNEL and went to the whole foreground
-// group, the child included: passing it on would deliver it twice. When the child stops we stop,
-// so that a shell's job control sees one job; continued, we continue it. SIGCHLD is set to its
-// default meanwhile, because an engine may have it ignored, and then there is nothing to wait for.
-// When we are killed the child is killed, as it would be if the engine had started it.
+// All signals that can be caught are held before the child is made and given back in the child
+// before it executes, so none is lost and its dispositions are the engine's. We take them with
+// sigwaitinfo(2) and pass them on. What a terminal sends has si_code SI_KERNEL and went to the
+// whole foreground group, the child included: passing it on would deliver it twice. When the child
+// stops we stop, so that a shell's job control sees one job; continued, we continue it. SIGCHLD is
+// set to its default meanwhile, because an engine may have it ignored, and then there is nothing to
+// wait for. When we are killed the child is killed, as it would be if the engine had started it.
 #include "schema/unique_fd.hpp"
 #include "shim/delegate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
+#include <sched.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,7 +27,8 @@
 namespace anchorhold {
 namespace {
 
-constexpr int died = 127; // of a child that never became the program; the pipe says why
+constexpr int died = 127; // of a child that never became the program
+constexpr std::size_t stack_size = std::size_t{64} * 1024;
 constexpr std::size_t most_caught = 4096;
 
 class HeldSignals {
@@ -57,15 +60,47 @@ private:
     struct sigaction child_before_ = {};
 };
 
-// sd_listen_fds(3) believes LISTEN_FDS only of the process that LISTEN_PID names.
-void rename_listen_pid(pid_t parent)
-{
-    const char* const named = ::getenv("LISTEN_PID"); // NOLINT(concurrency-mt-unsafe): one thread
-    if (named != nullptr && named == std::to_string(parent))
-        ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1); // NOLINT: as above
-}
+// sd_listen_fds(3) believes LISTEN_FDS only of the process that LISTEN_PID names; so where that is
+// us, the child gets a variable with room for its own pid.
+class Environment {
+public:
+    Environment()
+    {
+        const std::string ours = std::string(listen_name) + std::to_string(::getpid());
+        for (char** variable = environ; *variable != nullptr; ++variable)
+            variables_.push_back(*variable == ours ? listen_pid_.data() : *variable);
+        variables_.push_back(nullptr);
+    }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
 
-// -1: our own stdio. Else that descriptor behind stdout and stderr, and nothing to read.
+    char** of(pid_t child) noexcept
+    {
+        char* const begin = std::ranges::copy(listen_name, listen_pid_.begin()).out;
+        *std::to_chars(begin, listen_pid_.end() - 1, child).ptr = '\0';
+        return variables_.data();
+    }
+
+private:
+    static constexpr std::string_view listen_name = "LISTEN_PID=";
+    std::array<char, 32> listen_pid_{};
+    std::vector<char*> variables_;
+};
+
+// All that the child needs. It runs in our memory, on a stack of its own, while we stand still
+// until it executes or exits (clone(2), CLONE_VFORK; as posix_spawn(3) does, which cannot set
+// PDEATHSIG): copying our page tables to throw them away costs a tenth of a create. So it allocates
+// nothing, and tells here why it could not become the program.
+struct Launch {
+    const char* path;
+    std::vector<char*> argv;
+    Environment environment;
+    pid_t parent = ::getpid();
+    int out; // -1: our own stdio. Else that descriptor behind stdout and stderr, nothing to read
+    const HeldSignals& held;
+    int number = 0;
+};
+
 bool settle_stdio(int out)
 {
     if (out < 0)
@@ -75,17 +110,17 @@ bool settle_stdio(int out)
            ::dup2(out, STDERR_FILENO) >= 0;
 }
 
-// In the child. Comes back only with why it could not become the program.
-int become(const std::string& path, const std::vector<std::string>& words, pid_t parent, int out)
+int become(void* data)
 {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return errno;
-    if (::getppid() != parent) // it died before it could be asked to take us along
-        return ESRCH;
-    rename_listen_pid(parent);
-    if (!settle_stdio(out))
-        return errno;
-    return exec_delegate(path, words).number;
+    Launch& launch = *static_cast<Launch*>(data);
+    launch.held.give_back();
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.out)) {
+        errno = ESRCH; // the parent died before it could be asked to take us along
+        if (::getppid() == launch.parent)
+            ::execve(launch.path, launch.argv.data(), launch.environment.of(::getpid()));
+    }
+    launch.number = errno;
+    return died;
 }
 
 // Nothing while it lives.
@@ -121,28 +156,20 @@ int wait_for(pid_t child, const HeldSignals& held)
 
 Result<int> run(const std::string& path, const std::vector<std::string>& words, int out)
 {
-    std::array<int, 2> ends = {};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-        return fail_errno("make a pipe", errno);
-    const UniqueFd why(ends[0]);
-    UniqueFd told(ends[1]);
     const HeldSignals held;
-    const pid_t parent = ::getpid();
-    const pid_t child = ::fork();
+    Launch launch{.path = path.c_str(),
+                  .argv = argument_vector(path, words),
+                  .environment = {},
+                  .out = out,
+                  .held = held};
+    alignas(16) std::array<std::byte, stack_size> stack; // clone(2) wants its upper end
+    const pid_t child =
+        ::clone(become, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
     if (child < 0)
         return fail_errno("fork", errno);
-    if (child == 0) {
-        held.give_back();
-        const int number = become(path, words, parent, out);
-        (void)!::write(told.get(), &number, sizeof number); // the status tells of it as well
-        ::_exit(died);
-    }
-    told = UniqueFd();
-    int number = 0;
-    const ssize_t got = ::read(why.get(), &number, sizeof number); // ends when it executes
     const int status = wait_for(child, held);
-    if (got == static_cast<ssize_t>(sizeof number))
-        return fail_errno("run " + quoted(path), number, Code::delegate_failed);
+    if (launch.number != 0)
+        return fail_errno("run " + quoted(path), launch.number, Code::delegate_failed);
     return status;
 }
 

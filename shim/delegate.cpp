@@ -65,13 +65,18 @@ Result<std::string> find_delegate(const std::optional<std::string>& option,
     return first_fit({"/usr/sbin/runc", "/usr/bin/runc", "/usr/sbin/crun", "/usr/bin/crun"});
 }
 
-Error exec_delegate(const std::string& path, const std::vector<std::string>& rest)
+std::vector<char*> argument_vector(const std::string& path, const std::vector<std::string>& rest)
 {
-    std::vector<char*> argv = {const_cast<char*>(path.c_str())}; // execve(2) leaves them alone
+    std::vector<char*> argv = {const_cast<char*>(path.c_str())};
     for (const std::string& word : rest)
         argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    ::execv(path.c_str(), argv.data());
+    return argv;
+}
+
+Error exec_delegate(const std::string& path, const std::vector<std::string>& rest)
+{
+    ::execv(path.c_str(), argument_vector(path, rest).data());
     return system_error("run " + quoted(path), errno, Code::delegate_failed);
 }
 

@@ -19,6 +19,9 @@ Result<std::string> find_delegate(const std::optional<std::string>& option,
 // The same for a given list.
 Result<std::string> first_fit(const std::vector<std::string>& paths);
 
+// argv for execve(2), which leaves the words alone; valid as long as both are.
+std::vector<char*> argument_vector(const std::string& path, const std::vector<std::string>& rest);
+
 // execve(2) with our environment, argv[0] the delegate's path. Returns only an error.
 Error exec_delegate(const std::string& path, const std::vector<std::string>& rest);
 
