@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks a path as the kernel would, one component at a time, and asks of each who could put
 // another thing in its place.
-#include "schema/unique_fd.hpp"
 #include "shim/inspection.hpp"
 
 #include <array>
 #include <cerrno>
 #include <deque>
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace anchorhold {
 
@@ -18,9 +17,9 @@ constexpr unsigned most_links = 40; // path_resolution(7)
 
 struct Walk {
     std::deque<std::string> ahead; // components still to come
-    std::string behind;            // how we got here, for the sentence
-    UniqueFd here;                 // O_PATH
+    std::string behind;            // no links in it any more, and nobody else's to change
     unsigned links = 0;
+    uid_t me = ::geteuid();
 };
 
 void prepend(std::deque<std::string>& ahead, const std::string& path)
@@ -35,67 +34,55 @@ void prepend(std::deque<std::string>& ahead, const std::string& path)
     }
 }
 
-enum class Place : std::uint8_t { on_the_way, last };
-
-Place place_of(const Walk& walk)
-{
-    return walk.ahead.empty() ? Place::last : Place::on_the_way;
-}
-
 // In a sticky directory only a file's owner, the directory's and root can replace it, and the
 // file's owner is looked at next. The group bits are the mask of an access control list as well
 // (acl(5)), so they count for any group.
-Status check_owner(const struct stat& file, const std::string& shown, Place place)
+Status check_owner(const struct stat& file, const std::string& shown, const Walk& walk)
 {
-    const uid_t me = ::geteuid();
-    if (file.st_uid != 0 && file.st_uid != me)
+    if (file.st_uid != 0 && file.st_uid != walk.me)
         return fail(Code::invalid_request, printable(shown) + " belongs to uid " +
                                                std::to_string(file.st_uid) + "; chown it to root");
-    const bool sticky = place == Place::on_the_way && (file.st_mode & S_ISVTX) != 0;
+    const bool sticky = !walk.ahead.empty() && (file.st_mode & S_ISVTX) != 0;
     if (!S_ISLNK(file.st_mode) && !sticky && (file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return fail(Code::invalid_request,
                     printable(shown) + " can be written by others than root; chmod go-w it");
     return {};
 }
 
-Result<std::string> link_target(const Walk& walk, const std::string& name, const std::string& shown)
+Result<std::string> link_target(const std::string& path)
 {
     std::array<char, 4096> buffer{};
-    const ssize_t length =
-        ::readlinkat(walk.here.get(), name.c_str(), buffer.data(), buffer.size());
+    const ssize_t length = ::readlink(path.c_str(), buffer.data(), buffer.size());
     if (length < 0)
-        return fail_errno("read the link " + printable(shown), errno);
+        return fail_errno("read the link " + printable(path), errno);
     return std::string(buffer.data(), static_cast<std::size_t>(length));
 }
 
 Status back_to_root(Walk& walk)
 {
-    walk.here = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     walk.behind.clear();
     struct stat root = {};
-    if (!walk.here || ::fstat(walk.here.get(), &root) != 0)
-        return fail_errno("open /", errno);
-    return check_owner(root, "/", place_of(walk));
+    if (::lstat("/", &root) != 0)
+        return fail_errno("look at /", errno);
+    return check_owner(root, "/", walk);
 }
 
+// By name from the root each time: what the name leads through was looked at before.
 Status step(Walk& walk)
 {
-    const std::string name = std::move(walk.ahead.front());
+    std::string path = walk.behind + "/" + walk.ahead.front();
     walk.ahead.pop_front();
-    const std::string shown = walk.behind + "/" + name;
-    UniqueFd next(::openat(walk.here.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat file = {};
-    if (!next || ::fstat(next.get(), &file) != 0)
-        return fail_errno("open " + printable(shown), errno);
-    AH_CHECK(check_owner(file, shown, place_of(walk)), "");
+    if (::lstat(path.c_str(), &file) != 0)
+        return fail_errno("look at " + printable(path), errno);
+    AH_CHECK(check_owner(file, path, walk), "");
     if (!S_ISLNK(file.st_mode)) {
-        walk.here = std::move(next);
-        walk.behind = shown;
+        walk.behind = std::move(path);
         return {};
     }
     if (++walk.links > most_links)
-        return fail_errno("open " + printable(shown), ELOOP);
-    AH_TRY(const std::string target, link_target(walk, name, shown), "");
+        return fail_errno("look at " + printable(path), ELOOP);
+    AH_TRY(const std::string target, link_target(path), "");
     prepend(walk.ahead, target);
     return target.starts_with('/') ? back_to_root(walk) : Status();
 }

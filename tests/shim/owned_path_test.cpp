@@ -60,10 +60,10 @@ TEST_CASE("a symlink is followed and everything on its way is looked at")
     CHECK(judge(scratch / "relative") == "good");
     CHECK(judge(scratch / "absolute") ==
           (scratch / "open") + " can be written by others than root; chmod go-w it");
-    CHECK(judge(scratch / "loop").starts_with("open " + (scratch / "loop") + ": "));
+    CHECK(judge(scratch / "loop").starts_with("look at " + (scratch / "loop") + ": "));
 }
 
 TEST_CASE("what is not there cannot be trusted")
 {
-    CHECK(judge("/nowhere/at/all").starts_with("open /nowhere: "));
+    CHECK(judge("/nowhere/at/all").starts_with("look at /nowhere: "));
 }
