@@ -137,7 +137,7 @@ Result<Edited> edit_config(const json::Document& config, const Plan& plan)
     }
     Edits edits;
     AH_CHECK(edit_process(root, plan, edits, edited), "");
-    AH_CHECK(edit_linux(root, plan, edits), "");
+    AH_TRY(edited.seccomp_obstacle, edit_linux(root, plan, edits), "");
     AH_CHECK(edit_mounts(root, plan, edits), "");
     AH_TRY(edited.removed_hooks, edit_hooks(root, plan, edits), "");
     if (!plan.mark.empty())

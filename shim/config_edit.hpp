@@ -17,6 +17,7 @@ struct Edited {
     std::vector<std::string> removed_env;   // names, each once, in order
     std::vector<std::string> removed_caps;  // "CAP_NET_RAW"
     std::vector<std::string> removed_hooks; // paths
+    std::string seccomp_obstacle;           // a void: why that profile could not be rewritten
 };
 // config_ambiguous when a member an edit needs has the wrong type.
 Result<Edited> edit_config(const json::Document& config, const Plan& plan);

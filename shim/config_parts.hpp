@@ -10,8 +10,9 @@
 
 namespace anchorhold {
 
-// linux: namespaces, resources.pids.limit, sysctl, seccomp.
-Status edit_linux(json::View config, const Plan& plan, Edits& edits);
+// linux: namespaces, resources.pids.limit, sysctl, seccomp; and why the profile of the last could
+// not be rewritten, or nothing.
+Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits);
 // hooks: ours in, Docker's out; returns the paths of what was taken out.
 Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits);
 // mounts: ours behind all others, so that none of them can cover one.

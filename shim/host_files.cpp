@@ -161,8 +161,9 @@ void HostFiles::add_with_parents(const std::string& path, const std::string& rea
     if (!path.starts_with('/'))
         return;
     add(path, reason);
-    for (std::string above = path; above != "/"; above = parent_of(above))
-        add(parent_of(above), "a directory above " + printable(path));
+    for (std::string above = parent_of(path); parents_.insert(above).second;
+         above = parent_of(above))
+        add(above, "a directory above " + printable(path));
 }
 
 HostFiles HostFiles::look(const InspectionContext& context)

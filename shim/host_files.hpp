@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,7 @@ private:
     void add_with_parents(const std::string& path, const std::string& reason);
 
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> reasons_;
+    std::set<std::string> parents_; // that were looked at, and all above them
     std::vector<std::string> sockets_;
     std::vector<HostMount> mounts_;
 };

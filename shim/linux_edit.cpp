@@ -100,13 +100,13 @@ std::string whole_section(const Plan& plan)
 
 } // namespace
 
-Status edit_linux(json::View config, const Plan& plan, Edits& edits)
+Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits)
 {
     AH_TRY(const auto section, container(config, "linux", json::Kind::object), "");
     if (!section || section->size() == 0) {
         if (const std::string members = whole_section(plan); !members.empty())
             edits.add_to_member(config, "linux", json::Kind::object, Side::back, members);
-        return {};
+        return std::string();
     }
     if (plan.network == NetworkNamespace::own)
         AH_CHECK(edit_namespaces(*section, edits), "");
@@ -116,7 +116,7 @@ Status edit_linux(json::View config, const Plan& plan, Edits& edits)
         AH_CHECK(edit_pids(*section, plan.extra_pids, edits), "");
     AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp), "");
     edits.take(std::move(seccomp.splices));
-    return {};
+    return std::move(seccomp.obstacle);
 }
 
 } // namespace anchorhold

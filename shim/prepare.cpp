@@ -4,7 +4,6 @@
 #include "hooks/probe.hpp"
 #include "hooks/process.hpp"
 #include "schema/oci_keys.hpp"
-#include "shim/seccomp_edit.hpp"
 #include "shim/writable_tmp.hpp"
 
 #include <algorithm>
@@ -173,13 +172,10 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
-    AH_TRY(const SeccompEdit seccomp, edit_seccomp(config.root(), into.plan.seccomp),
-           "read linux.seccomp");
-    if (!seccomp.obstacle.empty())
-        into.inspection.voids.push_back({"linux.seccomp", seccomp.obstacle});
-    AH_CHECK(refuse_findings(into), "");
     AH_TRY(into.edited, edit_config(config, into.plan), "edit config.json");
-    return {};
+    if (!into.edited.seccomp_obstacle.empty())
+        into.inspection.voids.push_back({"linux.seccomp", into.edited.seccomp_obstacle});
+    return refuse_findings(into);
 }
 
 } // namespace
