@@ -33,10 +33,12 @@ bool is_unavailable(const Error& error)
 Result<Ruleset> ruleset_in(Netlink& nftables)
 {
     Ruleset ruleset;
-    for (const Step& request : list_ruleset()) {
+    for (const Step& request : list_ruleset()) { // tables first, and without one there is no more
         AH_TRY(const auto messages, nftables.list(request), "");
         for (const Message& message : messages)
             AH_CHECK(read_into(ruleset, message), "");
+        if (ruleset.ours.empty())
+            break;
     }
     return ruleset;
 }

@@ -106,17 +106,21 @@ Status keep_original(const StateDir& state, const RunKey& key, const std::string
 Status put_back(const StateDir& state, const Record& record)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "put config.json back");
+    const std::string kept = kept_path(state, key);
+    AH_TRY(const auto original, read_file(kept, most_bytes), "put config.json back");
+    if (!original)
+        return {}; // put back already
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
     AH_TRY(const UniqueFd lock, lock_bundle(bundle.get()), "put config.json back");
     const std::string path = record.bundle + "/" + config_name;
-    AH_TRY(const auto original, read_file(kept_path(state, key), most_bytes),
-           "put config.json back");
     AH_TRY(const auto standing, read_file(path, most_bytes), "put config.json back");
-    if (!original || !standing || sha256_hex(*standing) != record.config_digest)
+    if (!standing || sha256_hex(*standing) != record.config_digest)
         return {};
-    return replace_text(bundle.get(), *original);
+    AH_CHECK(replace_text(bundle.get(), *original), "");
+    (void)::unlink(kept.c_str()); // not needed any more; it goes with the run's folder at last
+    return {};
 }
 
 } // namespace anchorhold

@@ -18,17 +18,17 @@ namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t most_ended = 256;
+constexpr std::size_t spare_ended = 32;      // so that not every end has to look at all the others
 constexpr std::time_t longest_ended = 86400; // a day
 
 // The directory as it stands: who could put things into it?
 Status check_directory(const std::string& path)
 {
-    const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory)
-        return fail_errno("open directory " + path, errno);
     struct stat found = {};
-    if (::fstat(directory.get(), &found) != 0)
+    if (::lstat(path.c_str(), &found) != 0)
         return fail_errno("look at " + path, errno);
+    if (!S_ISDIR(found.st_mode))
+        return fail_errno("look at " + path, ENOTDIR);
     if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
         return fail(Code::network_setup_failed, path + " belongs to uid " +
                                                     std::to_string(found.st_uid) +
@@ -39,8 +39,12 @@ Status check_directory(const std::string& path)
     return {};
 }
 
+// A new one, or one that stands.
 Status make_directory(const std::string& path, mode_t mode)
 {
+    Status standing = check_directory(path);
+    if (standing || standing.error().number != ENOENT)
+        return standing;
     if (::mkdir(path.c_str(), mode) == 0) {
         if (::chmod(path.c_str(), mode) != 0) // the umask is whoever's
             return fail_errno("set the mode of " + path, errno);
@@ -50,7 +54,7 @@ Status make_directory(const std::string& path, mode_t mode)
     return check_directory(path);
 }
 
-// Names but "." and ".."; none when the directory is not there.
+// Names but "." and "..", in no order; none when the directory is not there.
 Result<std::vector<std::string>> names_in(const std::string& path)
 {
     struct Closer {
@@ -70,13 +74,13 @@ Result<std::vector<std::string>> names_in(const std::string& path)
     }
     if (errno != 0)
         return fail_errno("list " + path, errno);
-    std::ranges::sort(names);
     return names;
 }
 
 Result<std::vector<RunKey>> keys_in(const std::string& path)
 {
-    AH_TRY(const auto names, names_in(path), "list the runs");
+    AH_TRY(auto names, names_in(path), "list the runs");
+    std::ranges::sort(names);
     std::vector<RunKey> keys;
     for (const std::string& name : names) {
         if (auto key = RunKey::parse(name))
@@ -95,9 +99,11 @@ Status remove_tree(const std::string& path)
 }
 
 // Drops what is older than a day, then all but the newest.
-Status prune(const std::string& ended)
+Status prune(const std::string& ended, std::size_t left_alone)
 {
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    if (names.size() <= left_alone)
+        return {};
     std::vector<std::pair<std::time_t, std::string>> kept;
     for (const std::string& name : names) {
         std::string path = ended + "/";
@@ -130,9 +136,10 @@ Result<StateDir> StateDir::open(std::string path)
 Result<std::optional<StateDir>> StateDir::existing(std::string path)
 {
     AH_TRY(auto state, from(std::move(path)), "open the state directory");
-    if (::access(state.path_.c_str(), F_OK) != 0 && errno == ENOENT)
+    const Status standing = check_directory(state.path_);
+    if (!standing && standing.error().number == ENOENT)
         return std::nullopt;
-    AH_CHECK(check_directory(state.path_), "open the state directory");
+    AH_CHECK(standing, "open the state directory");
     return state;
 }
 
@@ -155,6 +162,11 @@ std::string StateDir::run_path(const RunKey& key) const
 std::string StateDir::inside_path(const RunKey& key) const
 {
     return run_path(key) + "/inside";
+}
+
+bool StateDir::has_run(const RunKey& key) const
+{
+    return ::access(run_path(key).c_str(), F_OK) == 0;
 }
 
 Status StateDir::make_run(const RunKey& key) const
@@ -215,7 +227,12 @@ Status StateDir::archive(const Record& record) const
     const std::string to = ended + "/" + record.key + "." + record.generation + ".json";
     if (::rename(from.c_str(), to.c_str()) != 0)
         return fail_errno("move the record to " + to, errno);
-    return prune(ended);
+    return prune(ended, most_ended + spare_ended);
+}
+
+Status StateDir::drop_old_ended() const
+{
+    return prune(path_ + "/ended", 0);
 }
 
 Result<std::vector<Record>> StateDir::ended() const

@@ -47,6 +47,7 @@ public:
     std::string run_path(const RunKey& key) const;    // PATH/runs/KEY
     std::string inside_path(const RunKey& key) const; // PATH/runs/KEY/inside
 
+    bool has_run(const RunKey& key) const; // its folder, with a record or without
     // A run's folder with an empty inside/. An older generation's folder is replaced.
     Status make_run(const RunKey& key) const;
     Status remove_run(const RunKey& key) const;    // nothing there is success
@@ -57,9 +58,10 @@ public:
 
     Result<std::optional<Record>> read(const RunKey& key) const;
     Status write(const Record& record) const; // temporary, then rename
-    // Writes the last record of a run and moves it to ended/, which keeps the newest 256 and none
-    // older than a day.
+    // Writes the last record of a run and moves it to ended/, which keeps about the newest 256 and,
+    // from one drop_old_ended to the next, none older than a day.
     Status archive(const Record& record) const;
+    Status drop_old_ended() const;
     Result<std::vector<Record>> ended() const; // newest first
 
 private:

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <sys/random.h>
-#include <unistd.h>
 
 namespace anchorhold {
 namespace {
@@ -95,11 +94,6 @@ Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::stri
     return verdict;
 }
 
-bool has_folder(const StateDir& state, const RunKey& key)
-{
-    return ::access(state.run_path(key).c_str(), F_OK) == 0;
-}
-
 enum class Look : std::uint8_t { leave, remove };
 
 // Most runs are alive, so their locks are not touched: owner first, lock when he seems gone.
@@ -119,7 +113,7 @@ Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode)
     if (first == Look::leave)
         return false;
     AH_TRY(const auto lock, RunLock::try_take(state, key), "sweep");
-    if (!lock || !has_folder(state, key))
+    if (!lock || !state.has_run(key))
         return false;
     if (mode == Sweep::remove) {
         AH_TRY(const Torn torn, teardown_locked(state, key, {}), "sweep");
@@ -147,12 +141,12 @@ Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t l
 
 Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation)
 {
-    if (!has_folder(state, key)) {
+    if (!state.has_run(key)) {
         (void)RunLock::try_take(state, key); // taken and let go: a killed holder's file goes too
         return Torn::nothing_there;
     }
     AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
-    if (!has_folder(state, key))
+    if (!state.has_run(key))
         return Torn::nothing_there;
     return teardown_locked(state, key, generation);
 }
@@ -189,6 +183,8 @@ Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit)
     }
     if (mode == Sweep::remove)
         AH_CHECK(state.drop_dead_locks(), "gc");
+    if (mode == Sweep::remove && limit == 0)
+        AH_CHECK(state.drop_old_ended(), "gc");
     return swept;
 }
 

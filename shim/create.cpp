@@ -111,38 +111,42 @@ Status write_resolv_conf(const StateDir& state, const RunKey& key)
     return {};
 }
 
-// Nothing of an earlier boot lives; only who takes its id may say so, gc leaves it alone.
-Status drop_earlier_boot(const StateDir& state, const RunKey& key)
+// Clears what an earlier run of this id left. Nothing of an earlier boot lives; only who takes its
+// id may say so, gc leaves it alone.
+Status clear_leftovers(const StateDir& state, const RunKey& key, const Error& taken)
 {
+    if (!state.has_run(key))
+        return {};
     AH_TRY(const auto record, state.read(key), "read the run's record");
     AH_TRY(const std::string boot, boot_id(), "read the run's record");
-    if (!record || record->boot_id == boot)
-        return {};
-    return abandon(state, key, record->generation,
-                   {Code::delegate_failed, 0, "the host was started anew"});
+    if (record && record->boot_id != boot) {
+        return abandon(state, key, record->generation,
+                       {Code::delegate_failed, 0, "the host was started anew"});
+    }
+    AH_TRY(const Torn left, teardown(state, key), "clear what an earlier run left");
+    if (left == Torn::still_owned || left == Torn::foreign)
+        return std::unexpected(taken);
+    return {};
 }
 
 // Writes the record and what teardown needs, under the run's lock.
-Status claim(const Session& session, const StateDir& state, const Prepared& prepared,
-             const ContainerId& id)
+Result<Record> claim(const Session& session, const StateDir& state, const Prepared& prepared,
+                     const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_CHECK(drop_earlier_boot(state, key), "");
-    AH_TRY(const Torn left, teardown(state, key), "clear what an earlier run left");
     const Error taken{Code::invalid_request, 0,
                       "a container with this id is already there; delete it first"};
-    if (left == Torn::still_owned || left == Torn::foreign)
-        return std::unexpected(taken);
+    AH_CHECK(clear_leftovers(state, key, taken), "");
     AH_TRY(const RunLock lock, RunLock::take(state, key), "lock the run");
     AH_TRY(const auto other, state.read(key), "read the run's record");
     if (other)
         return std::unexpected(taken);
-    AH_TRY(const Record record, first_record(session, prepared, id), "");
+    AH_TRY(Record record, first_record(session, prepared, id), "");
     AH_CHECK(state.make_run(key), "make the run's folder");
     AH_CHECK(write_resolv_conf(state, key), "");
     AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
-    return {};
+    return record;
 }
 
 // The runtime says that all went well, and its hook never did its work: it was taken out of the
@@ -189,12 +193,9 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
                       const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_CHECK(claim(session, state, prepared, id), "");
-    AH_TRY(const auto record, state.read(key), "read the record back");
-    if (!record)
-        return fail(Code::network_setup_failed, "read the record back: it is gone");
+    AH_TRY(const Record record, claim(session, state, prepared, id), "");
     const auto give_up = [&](Error reason) -> Result<int> {
-        (void)abandon(state, key, record->generation, reason); // the first error is the story
+        (void)abandon(state, key, record.generation, reason); // the first error is the story
         return std::unexpected(std::move(reason));
     };
     if (auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
@@ -207,7 +208,7 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
     auto status = run_delegate(session.delegate, log->words());
     if (!status)
         return give_up(std::move(status).error());
-    return conclude(session, state, *record, *status, *log);
+    return conclude(session, state, record, *status, *log);
 }
 
 // The host uid of the container's root, where a user namespace maps one.
