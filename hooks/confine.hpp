@@ -19,6 +19,7 @@ namespace verified {
 constexpr std::string_view netns = "netns";           // not the host's, not another run's
 constexpr std::string_view drop_table = "drop-table"; // read back as planned
 constexpr std::string_view links = "links";           // loopback, and nothing else that is up
+constexpr std::string_view sources = "sources";       // mounted is what was looked at
 constexpr std::string_view listeners = "listeners";   // nobody waits at a port from outside
 } // namespace verified
 

@@ -4,6 +4,7 @@
 // anywhere in between, the record is still a planned one and its creator's to take back.
 #include "hooks/confine.hpp"
 #include "hooks/files.hpp"
+#include "hooks/mounted.hpp"
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
@@ -85,6 +86,9 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     record.init = netns.init;
     record.netns = netns.identity;
     record.verified.emplace_back(verified::netns);
+    AH_CHECK(check_mounted(told.pid, record.sources), "");
+    if (!record.sources.empty())
+        record.verified.emplace_back(verified::sources);
     switch (record.posture) {
     case Posture::severed:
     case Posture::relayed: return empty_namespace(state, netns, record, deadline);

@@ -82,6 +82,17 @@ void write_endpoints(json::Writer& out, const std::vector<Endpoint>& endpoints)
     out.end_array();
 }
 
+void write_sources(json::Writer& out, const std::vector<BindSource>& sources)
+{
+    out.key("sources").begin_array();
+    for (const BindSource& source : sources) {
+        out.begin_object().member("where", source.where);
+        out.member("destination", source.destination);
+        out.member("identity", source.identity.text()).end_object();
+    }
+    out.end_array();
+}
+
 // What is not there yet is left out: a process that was not started, a time that did not come.
 void write_circumstances(json::Writer& out, const Record& record)
 {
@@ -142,6 +153,27 @@ Result<FileIdentity> read_identity(json::View at)
     if (!identity)
         return std::unexpected(at.wrong(identity.error().what));
     return identity;
+}
+
+Result<std::vector<BindSource>> read_sources(json::View array)
+{
+    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    std::vector<BindSource> sources;
+    for (const json::View item : items) {
+        AH_CHECK(item.object(), "");
+        BindSource source;
+        if (const auto at = item.find("where")) {
+            AH_TRY(source.where, at->string(), "");
+        }
+        if (const auto at = item.find("destination")) {
+            AH_TRY(source.destination, at->string(), "");
+        }
+        if (const auto at = item.find("identity")) {
+            AH_TRY(source.identity, read_identity(*at), "");
+        }
+        sources.push_back(std::move(source));
+    }
+    return sources;
 }
 
 template <typename Enum> using FromWord = std::optional<Enum> (*)(std::string_view);
@@ -221,6 +253,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("endpoints")) {
         AH_TRY(record.endpoints, read_endpoints(*at), "");
     }
+    if (const auto at = root.find("sources")) {
+        AH_TRY(record.sources, read_sources(*at), "");
+    }
     if (const auto at = root.find("netns")) {
         AH_TRY(record.netns, read_identity(*at), "");
     }
@@ -267,6 +302,7 @@ std::string to_json(const Record& record)
     out.member("why", word_for(record.why));
     write_texts(out, sentences, record);
     write_endpoints(out, record.endpoints);
+    write_sources(out, record.sources);
     for (const auto& [name, member] : lists)
         out.strings(name, record.*member);
     out.key("drops").integer(signed_of(record.drops));

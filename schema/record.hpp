@@ -22,6 +22,13 @@ struct ProcessIdentity {     // a pid means nothing without its start time (proc
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
+struct BindSource { // what the shim saw where config.json binds a path of the host
+    std::string where;       // "mounts[3].source"
+    std::string destination; // inside, normal; "/": the container's root
+    FileIdentity identity;   // 0:0: there was nothing
+    friend bool operator==(const BindSource&, const BindSource&) = default;
+};
+
 struct Record {
     static constexpr int current_schema = 1;
     int schema = current_schema;
@@ -36,6 +43,7 @@ struct Record {
     std::string code;   // error code word when failed, else empty
     std::string reason; // one line: why it failed or was tightened
     std::vector<Endpoint> endpoints;
+    std::vector<BindSource> sources; // the root first; compared with what was mounted
     std::vector<std::string>
         verified; // what the kernel answered: "netns", "links", "drop-table", ...
     std::vector<std::string> voids;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,37 +96,6 @@ std::optional<std::string> dialled_at(std::string_view line)
     return path;
 }
 
-// proc(5), /proc/PID/mountinfo: blanks in a mount point are \040.
-std::string unescaped(std::string_view text)
-{
-    std::string plain;
-    while (!text.empty()) {
-        unsigned value = 0;
-        const char* digits = text.data() + 1;
-        if (text.front() == '\\' && text.size() >= 4 &&
-            std::from_chars(digits, digits + 3, value, 8).ptr == digits + 3) {
-            plain += static_cast<char>(value);
-            text.remove_prefix(4);
-        } else {
-            plain += text.front();
-            text.remove_prefix(1);
-        }
-    }
-    return plain;
-}
-
-std::optional<HostMount> mount_of(std::string_view line)
-{
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string_view::npos)
-        return std::nullopt;
-    const auto words = split(line.substr(0, dash), ' ');
-    const auto behind = split(line.substr(dash + 3), ' ');
-    if (words.size() < 5 || behind.empty())
-        return std::nullopt;
-    return HostMount{.place = unescaped(words[4]), .type = std::string(behind[0])};
-}
-
 bool is_below(const std::string& path, const std::string& directory)
 {
     return path.starts_with(directory == "/" ? directory : directory + "/");
@@ -186,11 +154,7 @@ HostFiles HostFiles::look(const InspectionContext& context)
         if (::stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode))
             found.add_with_parents(path, "the engine's socket " + printable(path));
     }
-    const std::string mounts = read_table("/proc/self/mountinfo");
-    for (const std::string_view line : split(mounts, '\n')) {
-        if (auto mount = mount_of(line))
-            found.mounts_.push_back(std::move(*mount));
-    }
+    found.mounts_ = read_mountinfo(read_table("/proc/self/mountinfo"));
     return found;
 }
 

@@ -3,6 +3,7 @@
 // is the same file under another name.
 #pragma once
 
+#include "hooks/mountinfo.hpp"
 #include "shim/inspection.hpp"
 
 #include <map>
@@ -17,11 +18,6 @@ namespace anchorhold {
 
 // "/run/podman/podman.sock" and the like: by its name, wherever it lies.
 bool is_engine_socket(std::string_view path);
-
-struct HostMount {
-    std::string place;
-    std::string type;
-};
 
 class HostFiles {
 public:

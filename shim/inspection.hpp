@@ -4,7 +4,7 @@
 #pragma once
 
 #include "schema/json.hpp"
-#include "schema/plan.hpp"
+#include "schema/record.hpp"
 #include "shim/command_line.hpp"
 
 #include <optional>
@@ -33,6 +33,7 @@ struct Inspection {
     std::vector<Finding> voids;   // bundle_voids_posture, or recorded
     std::vector<std::string> other_channels;
     std::vector<std::string> advice;
+    std::vector<BindSource> sources; // the root first; for the hook to compare with
     std::string replaced_netns; // "the host's", the path that stood there; empty: a fresh one
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);

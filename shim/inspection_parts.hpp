@@ -31,6 +31,7 @@ struct Source {
     std::string destination; // empty for the root
     bool writable = false;
     bool recursive = false; // what is mounted below comes too
+    bool layer = false;     // of an overlay: seen through it, not mounted itself
 };
 void inspect_source(const Source& source, const InspectionContext& context, const HostFiles& host,
                     Inspection& into);

@@ -98,7 +98,8 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
             inspect_source({.where = mount.option_views[i].where(),
                             .path = layer,
                             .destination = mount.destination,
-                            .writable = name == "upperdir" && mount.is_writable()},
+                            .writable = name == "upperdir" && mount.is_writable(),
+                            .layer = true},
                            context, host, into);
     }
 }
@@ -133,6 +134,15 @@ Result<bool> may_be_root(json::View config)
 {
     AH_TRY(const CommandUser user, command_user(config), "");
     return user.host_uid == 0 || user.takes_any_uid || user.own_users;
+}
+
+// What a later mount lies on is out of reach, and the hook would see the later one.
+void forget_covered(const std::string& destination, Inspection& into)
+{
+    std::erase_if(into.sources, [&](const BindSource& source) {
+        return destination == "/" || source.destination == destination ||
+               source.destination.starts_with(destination + "/");
+    });
 }
 
 void inspect_mount(const Mount& mount, const InspectionContext& context, const HostFiles& host,
@@ -184,6 +194,7 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
     AH_TRY(const auto mounts, elements(config, "mounts"), "");
     for (const json::View entry : mounts) {
         AH_TRY(const Mount mount, read_mount(entry), "");
+        forget_covered(normal_path(mount.destination), into);
         inspect_mount(mount, context, host, into);
         if (!own_users)
             inspect_kernel_files(mount, read_only, is_root, into);

@@ -172,9 +172,11 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
+    AH_CHECK(refuse_findings(into), ""); // its words come before those of an edit that cannot be
     AH_TRY(into.edited, edit_config(config, into.plan), "edit config.json");
-    if (!into.edited.seccomp_obstacle.empty())
-        into.inspection.voids.push_back({"linux.seccomp", into.edited.seccomp_obstacle});
+    if (into.edited.seccomp_obstacle.empty())
+        return {};
+    into.inspection.voids.push_back({"linux.seccomp", into.edited.seccomp_obstacle});
     return refuse_findings(into);
 }
 

@@ -264,6 +264,19 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
     report_doors(source, doors, into);
 }
 
+// Overlayfs shows no layer's device:inode, so what was swapped meanwhile goes unnoticed there.
+void remember(const Source& source, const std::string& path, const FileIdentity& identity,
+              Inspection& into)
+{
+    if (!source.layer) {
+        into.sources.push_back(
+            {source.where, is_root(source) ? "/" : normal_path(source.destination), identity});
+    } else if (const Status owned = check_owned_path(path, "", Code::invalid_request); !owned) {
+        into.advice.push_back(source.where + ": can be replaced before it is mounted: " +
+                              owned.error().what);
+    }
+}
+
 } // namespace
 
 bool is_network_filesystem(std::string_view type)
@@ -279,10 +292,12 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         source.path.starts_with('/') ? source.path : context.bundle + "/" + source.path;
     const auto opened = open_source(path);
     if (!opened) {
+        remember(source, path, {}, into); // should it be there by then, nobody looked at it
         if (auto why = why_unopened(opened.error(), path))
             into.voids.push_back({source.where, std::move(*why)});
         return;
     }
+    remember(source, path, opened->identity(), into);
     if (is_read_two_ways(path, *opened))
         into.voids.push_back({source.where, "has \"..\" behind a symlink, which runtimes read in "
                                             "two ways; name the real place"});

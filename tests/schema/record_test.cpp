@@ -31,6 +31,7 @@ Record full()
                          *parse_target("unix:/run/brokers/42/broker.sock", Code::invalid_request)},
                         {"db", *Port::from(5432, Code::invalid_request),
                          *parse_target("tcp:host:5432", Code::invalid_request)}};
+    record.sources = {{"root.path", "/", {43, 2}}, {"mounts[7].source", "/data \x01", {0, 0}}};
     record.verified = {"netns", "links"};
     record.voids = {"mounts[3]: /run"};
     record.other_channels = {"/srv (nfs)"};
@@ -132,6 +133,7 @@ TEST_CASE("a whole record as programs see it")
   "code": "",
   "reason": "",
   "endpoints": [],
+  "sources": [],
   "verified": [],
   "voids": [],
   "other_channels": [],
