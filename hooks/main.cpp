@@ -65,8 +65,7 @@ Status run_up(const Call& call, const RunKey& key)
     const Deadline deadline(patience);
     AH_CHECK(die_with_parent(), "");
     // The last walks to what was mounted, through directories that are private to others.
-    AH_CHECK(keep_capabilities(
-                 {CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}),
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}),
              "");
     const auto told = hear_runtime();
     AH_TRY(const StateDir state, open_state(call), "");

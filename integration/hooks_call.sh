@@ -124,8 +124,8 @@ exec 7<>"$lab/input"
 "$hook" --state "$state" up "$key" "$generation" <"$lab/input" 7<&- &
 waiting=$!
 until_it_waits "$waiting"
-check "it keeps CAP_NET_ADMIN, CAP_SYS_PTRACE and CAP_SYS_ADMIN alone" same \
-    "0000000000000000 0000000000281000 0000000000281000 0000000000000000" \
+check "it keeps CAP_DAC_READ_SEARCH and CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN alone" same \
+    "0000000000000000 0000000000281004 0000000000281004 0000000000000000" \
     "$(awk '/^Cap(Inh|Prm|Eff|Amb)/ { printf "%s%s", s, $2; s = " " }' "/proc/$waiting/status")"
 told >"$lab/input"
 exec 7<&-

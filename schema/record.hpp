@@ -22,7 +22,7 @@ struct ProcessIdentity {     // a pid means nothing without its start time (proc
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-struct BindSource { // what the shim saw where config.json binds a path of the host
+struct BindSource {          // what the shim saw where config.json binds a path of the host
     std::string where;       // "mounts[3].source"
     std::string destination; // inside, normal; "/": the container's root
     FileIdentity identity;   // 0:0: there was nothing

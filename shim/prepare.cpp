@@ -251,6 +251,11 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
         record.voids.push_back(finding.where + ": " + finding.what);
     record.other_channels = prepared.inspection.other_channels;
     record.advice = prepared.inspection.advice;
+    record.sources = prepared.inspection.sources;
+    if (prepared.plan.cover_resolv_conf) // ours lies on it
+        std::erase_if(record.sources, [](const BindSource& source) {
+            return source.destination == "/etc/resolv.conf";
+        });
     record.replaced_netns = prepared.inspection.replaced_netns;
     record.removed_env = prepared.edited.removed_env;
     record.removed_caps = prepared.edited.removed_caps;

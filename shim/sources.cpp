@@ -272,8 +272,8 @@ void remember(const Source& source, const std::string& path, const FileIdentity&
         into.sources.push_back(
             {source.where, is_root(source) ? "/" : normal_path(source.destination), identity});
     } else if (const Status owned = check_owned_path(path, "", Code::invalid_request); !owned) {
-        into.advice.push_back(source.where + ": can be replaced before it is mounted: " +
-                              owned.error().what);
+        into.advice.push_back(source.where +
+                              ": can be replaced before it is mounted: " + owned.error().what);
     }
 }
 
@@ -292,9 +292,10 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         source.path.starts_with('/') ? source.path : context.bundle + "/" + source.path;
     const auto opened = open_source(path);
     if (!opened) {
-        remember(source, path, {}, into); // should it be there by then, nobody looked at it
         if (auto why = why_unopened(opened.error(), path))
             into.voids.push_back({source.where, std::move(*why)});
+        else
+            remember(source, path, {}, into); // if it is there by then, nobody looked at it
         return;
     }
     remember(source, path, opened->identity(), into);

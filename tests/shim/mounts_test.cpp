@@ -57,6 +57,58 @@ TEST_CASE("a relative source is found from the bundle, wherever we are")
           Texts{"mounts[0].source: " + (scratch / "bundle/data") + " is writable at /data"});
 }
 
+TEST_CASE("what was seen at each source is kept for the hook, the root first")
+{
+    const Scratch scratch;
+    const auto identity = [](const std::string& path) {
+        struct stat file = {};
+        REQUIRE(::stat(path.c_str(), &file) == 0);
+        return FileIdentity{file.st_dev, file.st_ino};
+    };
+    const std::string root = scratch.folder("bundle/rootfs");
+    const std::string data = scratch.folder("data");
+    std::filesystem::create_symlink("data", scratch / "link");
+    const auto at = [](const std::string& destination, const std::string& source) {
+        return R"({"destination": ")" + destination + R"(", "source": )" + json::quote(source) +
+               R"(, "options": ["bind"]})";
+    };
+    const std::string tmpfs = R"({"destination": "/t//", "type": "tmpfs", "source": "t"})";
+    const auto kept = [&](const std::string& entries) {
+        return seen_in(R"({"root": {"path": "rootfs"}, "mounts": [)" + entries + "]}",
+                       context_of(scratch))
+            .sources;
+    };
+    using Sources = std::vector<BindSource>;
+    const BindSource whole{"root.path", "/", identity(root)};
+    CHECK(kept(at("a/../data", scratch / "link") + "," + tmpfs + "," + at("/x", "/nowhere")) ==
+          Sources{whole,
+                  {"mounts[0].source", "/data", identity(data)},
+                  {"mounts[2].source", "/x", FileIdentity{}}});
+    // What is covered by a later mount is not: the hook would see that one.
+    CHECK(kept(at("/t", data) + "," + at("/t/below", data) + "," + at("/t2", data) + "," +
+               at("/x", data) + "," + tmpfs + "," + at("/x/", root)) ==
+          Sources{whole,
+                  {"mounts[2].source", "/t2", identity(data)},
+                  {"mounts[5].source", "/x", identity(root)}});
+    CHECK(kept(at("/y", data) + "," + at("/", data)) ==
+          Sources{{"mounts[1].source", "/", identity(data)}});
+}
+
+TEST_CASE("a layer is not compared once it is mounted, so who could replace it is said")
+{
+    const Scratch scratch;
+    const std::string open = scratch.folder("open", 0777);
+    scratch.folder("open/lower", 0755);
+    const Seen seen = seen_in(mounts(R"({"destination": "/data", "type": "overlay",
+        "source": "overlay", "options": [)" +
+                                     json::quote("lowerdir=" + open + "/lower") + "]}"),
+                              context_of(scratch));
+    CHECK(seen.voids == Texts());
+    CHECK(seen.advice == Texts{"mounts[0].options[0]: can be replaced before it is mounted: " +
+                               open + " can be written by others than root; chmod go-w it"});
+    CHECK(seen.sources.empty());
+}
+
 TEST_CASE("the host's own directories are voids, read-only or not, under any name")
 {
     for (const std::string place :

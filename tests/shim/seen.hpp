@@ -19,6 +19,7 @@ struct Seen {
     Texts voids; // "WHERE: WHAT"
     Texts channels;
     Texts advice;
+    std::vector<BindSource> sources;
 };
 
 inline Seen seen_in(const std::string& config, const InspectionContext& context)
@@ -34,6 +35,7 @@ inline Seen seen_in(const std::string& config, const InspectionContext& context)
     REQUIRE(found->other_channels.at(0) == "stdio");
     seen.channels.assign(found->other_channels.begin() + 1, found->other_channels.end());
     seen.advice = found->advice;
+    seen.sources = found->sources;
     return seen;
 }
 

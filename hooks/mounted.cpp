@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// runtime-spec config.md, "createRuntime Hooks": they are called before pivot_root. runc 1.1.5 and
+// crun 1.8.1 have made all mounts by then (measured), so these can be looked at from outside, in
+// the init's mount namespace, below the directory that will be the container's root. What is
+// mounted cannot be exchanged any more.
+//
+// The root is found by what it is: crun mounts it elsewhere when the container's own root cannot
+// walk to it. The table lists it behind the host's mounts, before those in it.
+#include "hooks/mounted.hpp"
+
+#include "hooks/files.hpp"
+#include "hooks/mountinfo.hpp"
+#include "schema/unique_fd.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <optional>
+#include <ranges>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024;
+
+// The mount at a path below `root`, if it is one of that very file. A mount's root, not merely the
+// file: renamed into the container by another way it would answer for a mount that went astray.
+std::optional<UniqueFd> mounted_at(int root, const std::string& path, const FileIdentity& wanted)
+{
+    open_how how = {};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+    struct statx file = {};
+    // A server that does not answer would be waited for.
+    if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)
+        return std::nullopt;
+    const FileIdentity found{.device = ::makedev(file.stx_dev_major, file.stx_dev_minor),
+                             .inode = file.stx_ino};
+    const bool knows_roots = (file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0; // Linux 5.8
+    if (found != wanted || (knows_roots && (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0))
+        return std::nullopt;
+    return fd;
+}
+
+std::unexpected<Error> replaced(const BindSource& source)
+{
+    return fail(Code::network_setup_failed,
+                source.where + ": what is mounted at " + printable(source.destination) +
+                    " is not what was looked at; it was replaced meanwhile");
+}
+
+Result<UniqueFd> root_of(pid_t init, const BindSource& root)
+{
+    const std::string process = "/proc/" + std::to_string(init);
+    const UniqueFd outside(::open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!outside)
+        return fail_errno("open " + process + "/root", errno);
+    AH_TRY(const auto table, read_file(process + "/mountinfo", most_mountinfo), "");
+    const auto mounts = read_mountinfo(table.value_or(""));
+    for (const HostMount& mount : mounts | std::views::reverse) {
+        if (auto found = mounted_at(outside.get(), mount.place, root.identity))
+            return *std::move(found);
+    }
+    return replaced(root);
+}
+
+} // namespace
+
+Status check_mounted(pid_t init, const std::vector<BindSource>& sources)
+{
+    if (sources.empty() || sources.front().destination != "/")
+        return {};
+    AH_TRY(const UniqueFd root, root_of(init, sources.front()), "");
+    for (const BindSource& source : sources | std::views::drop(1)) {
+        if (!mounted_at(root.get(), source.destination, source.identity))
+            return replaced(source);
+    }
+    return {};
+}
+
+} // namespace anchorhold
