@@ -23,7 +23,7 @@ Status check_available(const Request& request)
 
 } // namespace
 
-Result<Decision> decide(const Request& request, const HostCaps& host)
+Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns)
 {
     AH_CHECK(check_available(request), "");
     Decision decision;

@@ -9,7 +9,18 @@ namespace anchorhold {
 struct HostCaps { // what probes proved, never what is installed
     bool can_isolate = false;
     bool can_relay = false;
+    bool can_seal = false;      // a veth, and a netdev ingress chain on it
+    bool can_filter = false;    // that, and packets are forwarded
+    std::string no_filter = {}; // why not: "ip_forward is 0 and read-only"
     friend bool operator==(const HostCaps&, const HostCaps&) = default;
+};
+
+// What network namespace config.json names.
+enum class GivenNetns : std::uint8_t {
+    fresh,   // an entry without a path
+    host,    // no entry: the host's
+    engines, // a path below /run/netns or /var/run/netns: an engine made it and plugged it in
+    other,   // any other path: another container's, or who knows
 };
 
 struct Decision { // one that nobody filled in is the safe one
@@ -17,14 +28,19 @@ struct Decision { // one that nobody filled in is the safe one
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
     Why why = Why::as_asked;
+    std::string detail;     // of `why`: "ip_forward is 0 and read-only"
     bool untouched = false; // open with nothing to add: config.json is not edited, no record
     friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// Refuses what is not available yet (posture_unavailable: an allowlist with entries, a tcp:
-// endpoint), what cannot be severed here (posture_unavailable), and an endpoint this host cannot
-// relay (endpoint_unavailable). What `require: asked` refuses, resolve() has refused already.
-Result<Decision> decide(const Request& request, const HostCaps& host);
+// An allowlist is filtered in place where an engine made the namespace, else by a veth of its own;
+// on a host that cannot filter it is severed (why cannot_filter), its endpoints still relayed. A
+// tcp:host:PORT endpoint under policy "tcp": "veth" is sealed. Refuses (posture_unavailable) what
+// is not available yet (a tcp: endpoint of policy "tcp": "gate", or of another host than `host`),
+// a wildcard, what cannot be severed or sealed here, and under `require: asked` an allowlist that
+// would be severed; and an endpoint this host cannot relay (endpoint_unavailable).
+Result<Decision> decide(const Request& request, const HostCaps& host,
+                        GivenNetns given = GivenNetns::fresh);
 
 std::string sentence_for(const Request& request, const Decision& decision);
 

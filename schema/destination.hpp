@@ -21,6 +21,11 @@ public:
     static Result<Prefix> parse(std::string_view text, Code code);
     bool contains(const Prefix& other) const;
     std::string text() const; // "10.1.2.3/32"
+    bool is_v4() const { return v4_; }
+    unsigned length() const { return length_; }
+    bool is_single() const { return length_ == bits(); }
+    // In network byte order; of a v4 address the first four.
+    const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     friend bool operator==(const Prefix&, const Prefix&) = default;
 
 private:

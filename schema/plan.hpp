@@ -48,7 +48,7 @@ struct RunPaths {      // where this run's parts are, on the host unless said ot
     std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of the same, for a container without /proc
 };
 
-enum class NetworkNamespace : std::uint8_t { own, keep };
+enum class NetworkNamespace : std::uint8_t { own, keep }; // keep: open, and filtered in place
 
 struct SeccompPlan { // DESIGN 8a
     bool wanted = false;
@@ -64,6 +64,9 @@ struct Plan {
     std::vector<std::pair<std::string, std::string>> env; // set, replacing equal names
     std::vector<std::string> command_prefix;              // relay's argv up to and with "--"
     std::vector<MountEdit> mounts;
+    bool exempt_relay = false; // filtered: proxies stay, the relay's addresses go into NO_PROXY
+    bool cover_hosts = false;  // the same of /etc/hosts: names pinned when the run was created
+    std::string hosts;         // host path of ours
     bool cover_resolv_conf = false; // where the engine mounts /etc/resolv.conf, ours goes on top
     std::string resolv_conf;        // host path of ours
     std::int64_t extra_pids = 0;

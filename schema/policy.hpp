@@ -5,6 +5,7 @@
 
 #include "schema/allow.hpp"
 #include "schema/endpoint.hpp"
+#include "schema/network.hpp"
 #include "schema/posture.hpp"
 
 #include <map>
@@ -18,12 +19,16 @@ namespace anchorhold {
 enum class Voids : std::uint8_t { refuse, record };
 enum class Vsock : std::uint8_t { deny, allow };
 enum class Dns : std::uint8_t { nxdomain, none };
+enum class Tcp : std::uint8_t { gate, veth };
+enum class Forwarding : std::uint8_t { require, enable };
 
 // The policy's own switches; a profile chosen by the operator may override each.
 struct Switches {
     Voids voids = Voids::refuse;
     Vsock vsock = Vsock::deny;
     Dns dns = Dns::nxdomain;
+    Tcp tcp = Tcp::gate;
+    Forwarding forwarding = Forwarding::require;
     friend bool operator==(const Switches&, const Switches&) = default;
 };
 
@@ -49,6 +54,7 @@ struct Policy {
     std::optional<std::vector<AllowRule>> allow;  // nothing: no bound
     std::vector<AllowRule> deny;
     Switches switches;
+    Prefix pool = Network::default_pool();
     std::map<std::string, Profile> profiles; // "off" always there; "open" when it exists
 
     Policy(); // the built-in closed default

@@ -3,6 +3,7 @@
 // (schema/record.schema.json). Written before the first change to the host, read by teardown.
 #pragma once
 
+#include "schema/network.hpp"
 #include "schema/plan.hpp"
 
 #include <cstdint>
@@ -54,6 +55,8 @@ struct Record {
     std::vector<std::string> removed_hooks;
     std::string replaced_netns; // what stood in config.json before we gave it its own
     std::uint64_t drops = 0;
+    std::vector<Denied> denied;     // oldest first
+    std::optional<Network> network; // of a sealed or filtered run
     std::string delegate; // absolute path of the runtime below
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
