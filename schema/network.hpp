@@ -50,6 +50,7 @@ struct Network {
     std::optional<Subnet> subnet;     // technique veth
     std::uint32_t link = 0;           // index of the host's end
     std::vector<Prefix> node;         // the host's own addresses at that time
+    std::vector<Prefix> guest;        // the container's own addresses, in place
     std::vector<std::uint32_t> links; // indexes of the links in the container's namespace
     static Prefix default_pool();     // 198.18.0.0/15
     friend bool operator==(const Network&, const Network&) = default;
@@ -64,8 +65,9 @@ std::vector<Prefix> always_denied(const Prefix& pool);
 // RFC 1918, 100.64.0.0/10, fc00::/7: only an explicit address rule reaches them, never a name.
 bool is_private(const Prefix& address);
 
-// Rules as reaches. A name becomes its pinned addresses that are neither private nor always denied;
-// a name that is not among them, or a wildcard, becomes nothing. `except` goes to `deny`.
+// Rules as reaches. An allowed name becomes its pinned addresses that are neither private nor
+// always denied; one that is not among them, or a wildcard, becomes nothing. A denied name becomes
+// every address of the pinned names it covers. `except` goes to `deny`, at the ports of its rule.
 void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& deny,
              Network& network);
 
