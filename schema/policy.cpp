@@ -61,9 +61,7 @@ Status check_honoured(json::View object)
     AH_CHECK(check_choice(object, "relay",
                           {{"auto", now}, {"inside", now}, {"child", later}, {"host", later}}),
              "");
-    AH_CHECK(check_choice(object, "tcp", {{"gate", now}, {"veth", later}}), "");
-    AH_CHECK(check_choice(object, "on_broker_lost", {{"keep", now}, {"stop", later}}), "");
-    return check_choice(object, "forwarding", {{"require", now}, {"enable", later}});
+    return check_choice(object, "on_broker_lost", {{"keep", now}, {"stop", later}});
 }
 
 Result<Switches> read_switches(json::View object, Switches base)
@@ -78,6 +76,11 @@ Result<Switches> read_switches(json::View object, Switches base)
     AH_CHECK(
         read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns),
         "");
+    AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp), "");
+    AH_CHECK(read_member(object, "forwarding",
+                         {{"require", Forwarding::require}, {"enable", Forwarding::enable}},
+                         base.forwarding),
+             "");
     return base;
 }
 
@@ -168,13 +171,28 @@ Result<std::string> read_path(json::View at)
     return path;
 }
 
-// The host's parts, which later versions will make anything of but their defaults.
-Status check_network(json::View root)
+// Where the /30 of runs come from: room for two at least, and apart from what is denied to every
+// run, of which the pool becomes a part itself.
+Result<Prefix> read_pool(json::View at)
 {
-    if (const auto pool = root.find("pool")) {
-        AH_TRY(const std::string prefix, pool->string(), "");
-        if (prefix != "198.18.0.0/15")
-            return std::unexpected(pool->wrong("another than 198.18.0.0/15 is not available yet"));
+    AH_TRY(const std::string text, at.string(), "");
+    const auto pool = Prefix::parse(text, Code::invalid_policy);
+    if (!pool)
+        return std::unexpected(at.wrong(pool.error().what));
+    if (!pool->is_v4() || pool->length() < 8 || pool->length() > 29)
+        return std::unexpected(at.expected("a prefix of IPv4 between /8 and /29"));
+    for (const Prefix& denied : always_denied(Network::default_pool())) {
+        const bool overlaps = denied.contains(*pool) || pool->contains(denied);
+        if (overlaps && denied != Network::default_pool())
+            return std::unexpected(at.wrong("meets " + denied.text() + ", which no run reaches"));
+    }
+    return *pool;
+}
+
+Status read_network(json::View root, Policy& policy)
+{
+    if (const auto at = root.find("pool")) {
+        AH_TRY(policy.pool, read_pool(*at), "");
     }
     if (const auto upstream = root.find("upstream"); upstream && !upstream->is_null()) {
         AH_CHECK(upstream->string(), "");
@@ -272,7 +290,7 @@ Result<Policy> read_policy(json::View root)
         AH_TRY(policy.runtime, read_path(*at), "");
     }
     AH_TRY(policy.switches, read_switches(root, {}), "");
-    AH_CHECK(check_network(root), "");
+    AH_CHECK(read_network(root, policy), "");
     AH_CHECK(read_bounds(root, policy), "");
     AH_CHECK(read_profiles(root, policy), "");
     return policy;

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     must(json::validate(text, policy_schema, Code::invalid_policy).has_value());
     must(policy->find("off") != nullptr && policy->find("off")->egress == Egress::off);
     must(policy->find(policy->fallback) != nullptr);
+    must(policy->pool.is_v4() && policy->pool.length() >= 8 && policy->pool.length() <= 29);
     for (const auto& [name, profile] : policy->profiles)
         must(name == profile.name && is_short_name(name) &&
              check_distinct(profile.endpoints, Code::invalid_policy));

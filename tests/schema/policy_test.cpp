@@ -109,6 +109,42 @@ TEST_CASE("switches of the policy hold for every profile but where it says other
     CHECK(policy.find("b")->switches == Switches{Voids::record, Vsock::deny, Dns::nxdomain});
 }
 
+TEST_CASE("tcp and forwarding are switches too, for the policy and for a profile")
+{
+    const Policy policy = policy_of(R"({"tcp":"veth","forwarding":"enable",
+        "profiles":{"a":{},"b":{"tcp":"gate","forwarding":"require"}}})");
+    Switches both;
+    both.tcp = Tcp::veth;
+    both.forwarding = Forwarding::enable;
+    CHECK(policy.switches == both);
+    CHECK(policy.find("off")->switches == both);
+    CHECK(policy.find("a")->switches == both);
+    CHECK(policy.find("b")->switches == Switches{});
+    CHECK(policy_of(R"({"profiles":{"b":{"tcp":"veth"}}})").switches == Switches{});
+    CHECK(refusal(R"({"tcp":"host"})") == "tcp: expected gate or veth");
+    CHECK(refusal(R"({"forwarding":"yes"})") == "forwarding: expected require or enable");
+}
+
+TEST_CASE("a pool is a range of IPv4 with room for two runs, apart from what is always denied")
+{
+    CHECK(policy_of("{}").pool.text() == "198.18.0.0/15");
+    for (const std::string text : {"10.0.0.0/8", "10.255.255.248/29", "198.18.0.0/15",
+                                   "198.19.4.0/24", "198.0.0.0/8", "172.16.0.0/12"}) {
+        CHECK(policy_of(R"({"pool":")" + text + R"("})").pool.text() == text);
+    }
+    const auto pool = [](const std::string& text) {
+        return refusal(R"({"pool":")" + text + R"("})");
+    };
+    for (const std::string text : {"12.0.0.0/7", "10.0.0.0/30", "10.0.0.4", "fd00::/29"})
+        CHECK(pool(text) == "pool: expected a prefix of IPv4 between /8 and /29");
+    CHECK(pool("10.0.0.1/24") == "pool: \"10.0.0.1/24\" has bits set beyond its prefix length");
+    CHECK(pool("some") == "pool: \"some\" is not an address");
+    CHECK(pool("127.1.0.0/16") == "pool: meets 127.0.0.0/8, which no run reaches");
+    CHECK(pool("192.0.0.0/16") == "pool: meets 192.0.0.0/24, which no run reaches");
+    CHECK(pool("168.63.129.0/24") == "pool: meets 168.63.129.16/32, which no run reaches");
+    CHECK(refusal(R"({"pool":null})") == "pool: expected a string");
+}
+
 TEST_CASE("open exists only where the file says so")
 {
     CHECK(policy_of("{}").find("open") == nullptr);
@@ -198,15 +234,13 @@ TEST_CASE("C-51: values are taken as they are written, blanks and dollars includ
 
 TEST_CASE("a value that a later version will honour is refused as not available yet")
 {
-    for (const std::string value : {R"("relay":"child")", R"("relay":"host")", R"("tcp":"veth")",
-                                    R"("on_broker_lost":"stop")", R"("forwarding":"enable")"}) {
+    for (const std::string value :
+         {R"("relay":"child")", R"("relay":"host")", R"("on_broker_lost":"stop")"}) {
         const std::string name = value.substr(1, value.find(':') - 2);
         CHECK(refusal("{" + value + "}") == name + ": not available yet");
         CHECK(in_profile(value) == "profiles.p." + name + ": not available yet");
     }
     CHECK(in_profile(R"("cri":true)") == "profiles.p.cri: not available yet");
     CHECK(refusal(R"({"upstream":"http://proxy:3128"})") == "upstream: not available yet");
-    CHECK(refusal(R"({"pool":"10.0.0.0/8"})") ==
-          "pool: another than 198.18.0.0/15 is not available yet");
     CHECK(refusal(R"({"relay":"inside","profiles":{"p":{"relay":"auto","cri":false}}})").empty());
 }
