@@ -37,9 +37,11 @@ is_dangerous() {
 
 is_refused() { # is_refused CODE BEGINNING
     local line status
-    line=$(timeout 30 "$runtime" create --bundle "$lab/b/void" void 2>&1 </dev/null)
+    # Through a file: what was accepted after all would hold a pipe open.
+    timeout 30 "$runtime" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
     status=$?
-    "$delegate_path" delete --force void 2>/dev/null # in case it was accepted
+    line=$(cat "$lab/said")
+    "$delegate_path" delete --force void 2>/dev/null
     same 1 $status && contains "$line" "anchorhold: create void: $2" &&
         contains "$line" " ($1)" && nothing_left
 }
@@ -118,6 +120,64 @@ voids "a /proc/sys that root can write" "mounts[0]" 'del(.linux.readonlyPaths)
     | .process.capabilities = {}' ': >>/proc/sys/kernel/core_pattern && echo reached'
 voids "a root that is the host's" "root.path" ".root = {path: \"$lab/alias\", readonly: true}" \
     'echo reached'
+
+# ---- what is swapped between our look and the mount -----------------------------------------------
+
+# The runtime, with something done just before: as an attacker would who won the race.
+after() { # after COMMAND: for what follows; its name says whose table of options it has
+    printf '#!/bin/sh\ncase " $* " in *" create "*) %s ;; esac\nexec %s "$@"\n' "$1" \
+        "$delegate_path" >"$lab/bin/$delegate-late"
+    chmod 755 "$lab/bin/$delegate-late"
+    policy "{runtime: \"$lab/bin/$delegate-late\"}"
+}
+
+# is_swapped PLACE DESTINATION FILTER COMMAND
+is_swapped() {
+    rm -rf "$lab/home"
+    install -d -o 1000 "$lab/home" "$lab/home/project" "$lab/home/evil"
+    cp -al "$lab/rootfs" "$lab/home/rootfs"
+    cp -al "$lab/rootfs" "$lab/home/other"
+    touch "$lab/home/evil/reached" "$lab/home/other/mnt/reached"
+    after "$4"
+    bundle void ".root.readonly = false | $3" sh -c 'ls /mnt'
+    is_refused network_setup_failed \
+        "$1: what is mounted at $2 is not what was looked at; it was replaced meanwhile"
+}
+project=$lab/home/project
+swap="mv $project $project.away; ln -s $lab/home/evil $project"
+at_mnt() { echo ".mounts += [{destination: \"/mnt\", source: \"$1\", options: [\"bind\"]}]"; }
+check "a volume that became a link" is_swapped "mounts[7].source" /mnt "$(at_mnt "$project")" "$swap"
+check "a volume that was not there" is_swapped "mounts[7].source" /mnt \
+    "$(at_mnt "$lab/home/later")" "ln -s $lab/home/evil $lab/home/later"
+check "a root that was exchanged" is_swapped root.path / ".root.path = \"$lab/home/rootfs\"" \
+    "mv $lab/home/rootfs $lab/home/away; mv $lab/home/other $lab/home/rootfs"
+# The mount goes astray through a link in another volume, and the source is moved to where it
+# should be: it is the right file, but it is not mounted.
+check "a mount that went astray" is_swapped "mounts[8].source" /mnt/in \
+    "$(at_mnt "$lab/home/evil") | .mounts += [{destination: \"/mnt/in\", source: \"$project\",
+        options: [\"bind\"]}] | .hooks.createRuntime = [{path: \"/bin/sh\", args: [\"sh\", \"-c\",
+        \"rm $lab/home/evil/in; mv $project $lab/home/evil/in\"]}]" "ln -s /bin $lab/home/evil/in"
+bundle void "$(at_mnt "$project")" sh -c 'ls /mnt'
+rm -rf "$lab/home"
+install -d -o 1000 "$lab/home" "$project" "$lab/home/evil"
+touch "$lab/home/evil/reached"
+eval "$swap"
+check "control: without us the link is followed" contains "$(without_us void .)" reached
+policy
+
+rm -rf "$lab/home"
+install -d -o 1000 -m 700 "$lab/home" "$project" "$lab/home/below" "$project/below"
+touch "$lab/home/below/there"
+[ -e "$lab/rootfs/var" ] || mkdir "$lab/rootfs/var"
+ln -sfn ../run "$lab/rootfs/var/run"
+check "private directories of a user's, one in the other, through the image's links" same there \
+    "$(runs ".process.user = {uid: 1000, gid: 0} | $(at_mnt "$project") | .mounts += [
+        {destination: \"/run\", type: \"tmpfs\", source: \"tmpfs\"},
+        {destination: \"/var/run/x\", source: \"$lab/home/below\", options: [\"bind\"]},
+        {destination: \"/mnt/below\", source: \"$lab/home/below\", options: [\"bind\"]}]" \
+        '[ -e /run/x/there ] && ls /mnt/below')"
+check "and the record says that they were compared" same true \
+    "$(recorded '.verified | contains(["sources"])')"
 
 # ---- namespaces, capabilities, devices, sysctls, annotations -------------------------------------
 
