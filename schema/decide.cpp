@@ -1,37 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
+// First what no host gives in this version, then the allow list, then what is left of the wish:
+// what cannot be filtered goes on as if nothing but its endpoints had been asked for.
 #include "schema/decide.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 
 namespace anchorhold {
 namespace {
 
+const TcpTarget* tcp_target(const Endpoint& endpoint)
+{
+    return std::get_if<TcpTarget>(&endpoint.to);
+}
+
+bool has_tcp(const Request& request)
+{
+    return std::ranges::any_of(request.endpoints, [](const Endpoint& endpoint) {
+        return tcp_target(endpoint) != nullptr;
+    });
+}
+
+Status check_endpoint(const Endpoint& endpoint, const Request& request)
+{
+    const TcpTarget* const target = tcp_target(endpoint);
+    if (target == nullptr)
+        return {};
+    const std::string named = "endpoint " + endpoint.name + ": " + target_text(endpoint.to);
+    if (request.switches.tcp == Tcp::gate) {
+        return fail(Code::posture_unavailable,
+                    named + " is not available yet, only unix: is; or tcp:host:PORT under the "
+                            "policy's \"tcp\": \"veth\"");
+    }
+    if (target->host != "host") {
+        return fail(Code::posture_unavailable,
+                    named + " needs the gate, which is not available yet; a link leads to "
+                            "tcp:host:PORT alone");
+    }
+    if (request.egress == Egress::open) {
+        return fail(Code::posture_unavailable,
+                    named + " needs a link of the run's own, and egress open gives it none");
+    }
+    return {};
+}
+
 // What no host has in this version.
 Status check_available(const Request& request)
 {
-    if (request.egress == Egress::allowlist)
-        return fail(Code::posture_unavailable, "egress allowlist is not available yet");
-    for (const Endpoint& endpoint : request.endpoints) {
-        if (std::holds_alternative<TcpTarget>(endpoint.to)) {
-            return fail(Code::posture_unavailable, "endpoint " + endpoint.name + ": " +
-                                                       target_text(endpoint.to) +
-                                                       " is not available yet, only unix: is");
+    for (const Endpoint& endpoint : request.endpoints)
+        AH_CHECK(check_endpoint(endpoint, request), "");
+    for (const AllowRule& rule : request.allow) {
+        const auto* const name = std::get_if<NamePattern>(&rule.to);
+        if (name != nullptr && !name->is_exact()) {
+            return fail(Code::posture_unavailable,
+                        "allow " + name->text() +
+                            ": a wildcard cannot be looked up when the run "
+                            "is created; list the names");
         }
     }
     return {};
 }
 
-} // namespace
-
-Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns)
+Status check_host(const Request& request, const HostCaps& host)
 {
-    AH_CHECK(check_available(request), "");
-    Decision decision;
-    decision.asked = request.asked;
-    decision.why = request.why;
-    const bool open = request.egress == Egress::open;
     // There is nothing tighter than a namespace of its own to fall back to but not running.
-    if (!open && !host.can_isolate) {
+    if (request.egress != Egress::open && !host.can_isolate) {
         return fail(Code::posture_unavailable,
                     "this host cannot give a container its own network namespace, see "
                     "anchorhold doctor");
@@ -41,14 +73,78 @@ Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns
                                                     ": the relay does not run on this host, see "
                                                     "anchorhold doctor");
     }
-    if (!request.endpoints.empty())
-        decision.technique = Technique::relay;
-    if (open) {
-        decision.posture = Posture::open;
+    return {};
+}
+
+// In place there is no link of ours that could lead to the host.
+Status filter(const Request& request, GivenNetns given, Decision& decision)
+{
+    decision.posture = Posture::filtered;
+    decision.technique = given == GivenNetns::engines ? Technique::in_place : Technique::veth;
+    for (const Endpoint& endpoint : request.endpoints) {
+        if (decision.technique == Technique::in_place && tcp_target(endpoint) != nullptr) {
+            return fail(Code::posture_unavailable,
+                        "endpoint " + endpoint.name + ": " + target_text(endpoint.to) +
+                            " needs a link of the run's own, and an allow list is filtered in the "
+                            "network the engine made");
+        }
+    }
+    return {};
+}
+
+// Egress off, and all that an allow list leaves where it cannot be filtered.
+Status confine(const Request& request, const HostCaps& host, Decision& decision)
+{
+    if (has_tcp(request) && !host.can_seal) {
+        const auto sealed = std::ranges::find_if(request.endpoints, tcp_target);
+        return fail(Code::posture_unavailable, "endpoint " + sealed->name + ": " +
+                                                   target_text(sealed->to) +
+                                                   " cannot be sealed on this host, see "
+                                                   "anchorhold doctor");
+    }
+    if (has_tcp(request)) {
+        decision.posture = Posture::sealed;
+        decision.technique = Technique::veth;
     } else if (!request.endpoints.empty()) {
         decision.posture = Posture::relayed;
+        decision.technique = Technique::relay;
     }
-    decision.untouched = open && request.endpoints.empty() && request.env.empty();
+    return {};
+}
+
+Status decide_allowlist(const Request& request, const HostCaps& host, GivenNetns given,
+                        Decision& decision)
+{
+    if (host.can_filter)
+        return filter(request, given, decision);
+    const std::string because = host.no_filter.empty() ? "" : " (" + host.no_filter + ")";
+    if (request.require == Require::asked) {
+        return fail(Code::posture_unavailable,
+                    "egress allowlist is required, and this host cannot filter" + because);
+    }
+    decision.why = Why::cannot_filter;
+    decision.detail = host.no_filter;
+    return confine(request, host, decision);
+}
+
+} // namespace
+
+Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns given)
+{
+    AH_CHECK(check_available(request), "");
+    AH_CHECK(check_host(request, host), "");
+    Decision decision;
+    decision.asked = request.asked;
+    decision.why = request.why;
+    switch (request.egress) {
+    case Egress::off: AH_CHECK(confine(request, host, decision), ""); break;
+    case Egress::allowlist: AH_CHECK(decide_allowlist(request, host, given, decision), ""); break;
+    case Egress::open:
+        decision.posture = Posture::open;
+        decision.technique = request.endpoints.empty() ? Technique::none : Technique::relay;
+        decision.untouched = request.endpoints.empty() && request.env.empty();
+        break;
+    }
     return decision;
 }
 
@@ -59,7 +155,7 @@ std::string sentence_for(const Request& request, const Decision& decision)
                     .why = decision.why,
                     .endpoints = {},
                     .destinations = request.allow.size(),
-                    .detail = {}};
+                    .detail = decision.detail};
     for (const Endpoint& endpoint : request.endpoints)
         outcome.endpoints.push_back(endpoint.name);
     return sentence_for(outcome);

@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 
 using namespace anchorhold;
 
@@ -16,7 +18,14 @@ constexpr std::array requires_{Require::best, Require::asked};
 constexpr std::array choosers{ChosenBy::fallback, ChosenBy::annotation, ChosenBy::argv0,
                               ChosenBy::option};
 
+constexpr std::array given_netns{GivenNetns::fresh, GivenNetns::host, GivenNetns::engines,
+                                 GivenNetns::other};
+constexpr const char* no_forwarding = "ip_forward is 0 and read-only";
+
 enum class EndpointOf : std::uint8_t { nobody, profile, annotation };
+// What an endpoint leads to, and under which "tcp" of the policy.
+enum class Over : std::uint8_t { unix_socket, gate, veth, veth_elsewhere };
+enum class Listed : std::uint8_t { nothing, address, wildcard };
 
 struct Case {
     std::optional<Egress> said; // by the annotation
@@ -25,17 +34,32 @@ struct Case {
     ChosenBy by = ChosenBy::fallback;
     Require require = Require::best;
     bool annotations = true;
-    bool listed = false; // an allow list with an entry
+    Listed listed = Listed::nothing;
     EndpointOf from = EndpointOf::nobody;
-    bool over_tcp = false;
+    Over over = Over::unix_socket;
     bool permitted = false; // by sockets and tcp_endpoints
-    HostCaps host;
 };
+
+struct Host {
+    HostCaps caps;
+    GivenNetns given = GivenNetns::fresh;
+};
+
+const char* target_of(Over over)
+{
+    switch (over) {
+    case Over::unix_socket: return "unix:/run/b/x/s";
+    case Over::gate:
+    case Over::veth: return "tcp:host:1";
+    case Over::veth_elsewhere: return "tcp:192.0.2.1:1";
+    }
+    std::abort();
+}
 
 Endpoint endpoint_of(const Case& one)
 {
     return {"e", *Port::from(80, Code::invalid_request),
-            *parse_target(one.over_tcp ? "tcp:host:1" : "unix:/run/b/x/s", Code::invalid_request)};
+            *parse_target(target_of(one.over), Code::invalid_request)};
 }
 
 Policy policy_of(const Case& one)
@@ -47,13 +71,17 @@ Policy policy_of(const Case& one)
     policy.annotation_profiles = {"base"};
     if (one.permitted) {
         policy.sockets = {"/run/b"};
-        policy.tcp_endpoints = {*parse_tcp_target("host:1", Code::invalid_policy)};
+        policy.tcp_endpoints = {*parse_tcp_target("host:1", Code::invalid_policy),
+                                *parse_tcp_target("192.0.2.1:1", Code::invalid_policy)};
     }
+    if (one.over == Over::veth || one.over == Over::veth_elsewhere)
+        policy.switches.tcp = Tcp::veth;
     Profile& base = policy.profiles["base"];
     base.name = "base";
     base.egress = one.base;
-    if (one.listed)
-        base.allow = *parse_allow("x.org");
+    base.switches = policy.switches;
+    if (one.listed != Listed::nothing)
+        base.allow = *parse_allow(one.listed == Listed::address ? "192.0.2.0/24" : "*.x.org");
     if (one.from == EndpointOf::profile)
         base.endpoints = {endpoint_of(one)};
     return policy;
@@ -87,63 +115,122 @@ Wish wish_of(const Case& one)
     return {asked, std::max(one.base, one.ceiling)};
 }
 
-// Empty when what came out keeps the promise, else what is wrong with it.
-std::string broken_promise(const Case& one, const Request& request, const Decision& decision)
+// What the posture must be for a run that starts, worked out from the promise.
+Posture promised(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
-    const bool wants_open = asked == Egress::open && permitted == Egress::open;
+    const bool granted = asked <= permitted;
+    const bool heard = one.annotations || one.from == EndpointOf::profile;
+    const bool has_endpoint = one.from != EndpointOf::nobody && heard;
+    if (asked == Egress::open && granted)
+        return Posture::open;
+    if (asked == Egress::allowlist && granted && one.listed != Listed::nothing &&
+        host.caps.can_filter)
+        return Posture::filtered;
+    if (!has_endpoint)
+        return Posture::severed;
+    return one.over == Over::unix_socket ? Posture::relayed : Posture::sealed;
+}
+
+Why promised_why(const Case& one, const Host& host)
+{
+    const auto [asked, permitted] = wish_of(one);
+    if (asked > permitted)
+        return Why::policy_ceiling;
+    if (asked == Egress::allowlist && one.listed == Listed::nothing)
+        return Why::empty_allow;
+    if (asked == Egress::allowlist && !host.caps.can_filter)
+        return Why::cannot_filter;
+    return Why::as_asked;
+}
+
+Technique promised_technique(const Case& one, const Host& host, bool has_endpoints)
+{
+    switch (promised(one, host)) {
+    case Posture::severed: return Technique::none;
+    case Posture::relayed: return Technique::relay;
+    case Posture::sealed: return Technique::veth;
+    case Posture::filtered:
+        return host.given == GivenNetns::engines ? Technique::in_place : Technique::veth;
+    case Posture::open: return has_endpoints ? Technique::relay : Technique::none;
+    }
+    std::abort();
+}
+
+// Empty when what came out keeps the promise, else what is wrong with it.
+std::string broken_promise(const Case& one, const Host& host, const Request& request,
+                           const Decision& decision)
+{
+    const auto [asked, permitted] = wish_of(one);
     const bool from_stranger = one.from == EndpointOf::annotation || one.by == ChosenBy::annotation;
-    if (decision.posture == Posture::filtered || decision.posture == Posture::sealed)
-        return "a posture that no technique of this version makes";
-    if ((decision.posture == Posture::open) != wants_open)
-        return wants_open ? "confined without a reason" : "open though not asked or not permitted";
+    if (decision.posture != promised(one, host))
+        return "another posture than promised";
+    if (decision.posture == Posture::open && std::min(asked, permitted) != Egress::open)
+        return "open though not asked or not permitted";
+    if (decision.posture == Posture::filtered && std::min(asked, permitted) != Egress::allowlist)
+        return "filtered though not asked or not permitted";
     if (decision.asked != asked)
         return "the record would not say what was asked";
-    if (asked > permitted && (decision.why != Why::policy_ceiling || one.require == Require::asked))
-        return "tightened by the ceiling without saying so, or although it was refused";
-    if (asked == Egress::allowlist && asked <= permitted && decision.why != Why::empty_allow)
-        return "an allow list that is neither empty nor refused";
-    if (!wants_open && !one.host.can_isolate)
+    const Why why = promised_why(one, host);
+    if (decision.why != why && !(why == Why::as_asked && decision.why == Why::nothing_asked))
+        return "tightened without saying so, or not tightened and saying so";
+    if (decision.detail != (why == Why::cannot_filter ? no_forwarding : ""))
+        return "the reason is not kept";
+    if (decision.technique != promised_technique(one, host, !request.endpoints.empty()))
+        return "another technique than promised";
+    if (decision.posture == Posture::filtered && !host.caps.can_filter)
+        return "filtered on a host that cannot";
+    if (decision.posture == Posture::sealed && !host.caps.can_seal)
+        return "sealed on a host that cannot";
+    if (decision.posture != Posture::open && !host.caps.can_isolate)
         return "severed on a host that cannot";
-    if (request.endpoints.empty() != (decision.technique == Technique::none))
-        return "endpoints without a relay, or a relay without endpoints";
-    if (decision.posture == Posture::relayed && request.endpoints.empty())
-        return "relayed to nothing";
-    if (request.endpoints.empty())
-        return "";
-    if (!one.host.can_relay || one.over_tcp)
-        return "an endpoint that cannot be provided";
-    if (from_stranger && !one.permitted)
-        return "an endpoint the policy does not permit";
+    if (!request.endpoints.empty() && (!host.caps.can_relay || (from_stranger && !one.permitted)))
+        return "an endpoint that cannot be provided, or that the policy does not permit";
     return "";
 }
 
 // The reasons for which a run may be refused: none of them, and it has to start.
-bool is_refusable(const Case& one)
+bool is_refusable(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
     const bool over = asked > permitted;
+    const bool listed = !over && asked == Egress::allowlist && one.listed != Listed::nothing;
     const bool heard = one.annotations || one.from == EndpointOf::profile;
     const bool has_endpoint = one.from != EndpointOf::nobody && heard;
     const bool from_stranger = one.from == EndpointOf::annotation || one.by == ChosenBy::annotation;
-    return (over && one.require == Require::asked) ||
-           (!over && asked == Egress::allowlist && one.listed) ||
+    const bool has_tcp = has_endpoint && one.over != Over::unix_socket;
+    const bool filtered_in_place =
+        listed && host.caps.can_filter && host.given == GivenNetns::engines;
+    return (over && one.require == Require::asked) || (listed && one.listed == Listed::wildcard) ||
+           (listed && !host.caps.can_filter && one.annotations && one.require == Require::asked) ||
            (has_endpoint && from_stranger && !one.permitted) ||
-           (has_endpoint && (one.over_tcp || !one.host.can_relay)) ||
-           (!one.host.can_isolate && (over || asked != Egress::open));
+           (has_endpoint && !host.caps.can_relay) || (has_tcp && one.over != Over::veth) ||
+           (has_tcp && (filtered_in_place || promised(one, host) == Posture::open)) ||
+           (has_tcp && promised(one, host) == Posture::sealed && !host.caps.can_seal) ||
+           (!host.caps.can_isolate && (over || asked != Egress::open));
 }
 
-template <typename Body> void for_each_host_and_endpoint(Case one, Body body)
+template <typename Body> void for_each_endpoint(Case one, Body body)
 {
     for (const EndpointOf from : {EndpointOf::nobody, EndpointOf::profile, EndpointOf::annotation})
-        for (unsigned bits = 0; bits < 32; ++bits) {
-            one.from = from;
-            one.host = {(bits & 1) != 0, (bits & 2) != 0};
-            one.over_tcp = (bits & 4) != 0;
-            one.permitted = (bits & 8) != 0;
-            one.listed = (bits & 16) != 0;
-            body(one);
-        }
+        for (const Over over : {Over::unix_socket, Over::gate, Over::veth, Over::veth_elsewhere})
+            for (const Listed listed : {Listed::nothing, Listed::address, Listed::wildcard})
+                for (const bool permitted : {false, true}) {
+                    one.from = from;
+                    one.over = over;
+                    one.listed = listed;
+                    one.permitted = permitted;
+                    body(one);
+                }
+}
+
+template <typename Body> void for_each_host(Body body)
+{
+    for (const GivenNetns given : given_netns)
+        for (unsigned bits = 0; bits < 16; ++bits)
+            body(Host{
+                {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, no_forwarding},
+                given});
 }
 
 template <typename Body> void for_each_case(Body body)
@@ -165,7 +252,7 @@ template <typename Body> void for_each_case(Body body)
                             one.by = by;
                             one.require = require;
                             one.annotations = annotations;
-                            for_each_host_and_endpoint(one, body);
+                            for_each_endpoint(one, body);
                         }
 }
 
@@ -175,25 +262,27 @@ TEST_CASE("what holds is never looser than asked or permitted, nor refused witho
 {
     const auto id = *ContainerId::parse("4f2a");
     std::size_t cases = 0;
-    std::size_t opened = 0;
-    std::size_t relayed = 0;
-    std::size_t tightened = 0;
+    std::array<std::size_t, 5> held{};
+    std::array<std::size_t, 7> why{};
     for_each_case([&](const Case& one) {
-        ++cases;
-        const Asked asked = asked_of(one);
-        const auto request = resolve(policy_of(one), asked, {"base", one.by}, id);
-        const auto decision = request ? decide(*request, one.host) : Decision{};
-        REQUIRE((request && decision) == !is_refusable(one));
-        if (!request || !decision)
-            return;
-        REQUIRE(broken_promise(one, *request, *decision) == "");
-        opened += decision->posture == Posture::open ? 1 : 0;
-        relayed += decision->posture == Posture::relayed ? 1 : 0;
-        tightened += decision->why == Why::policy_ceiling ? 1 : 0;
+        const auto request = resolve(policy_of(one), asked_of(one), {"base", one.by}, id);
+        for_each_host([&](const Host& host) {
+            ++cases;
+            const auto decision = request ? decide(*request, host.caps, host.given) : Decision{};
+            if ((request && decision) == is_refusable(one, host))
+                FAIL("refused without a reason, or started although there was one");
+            if (!request || !decision)
+                return;
+            if (const auto broken = broken_promise(one, host, *request, *decision); !broken.empty())
+                FAIL(broken);
+            ++held[static_cast<std::size_t>(decision->posture)];
+            ++why[static_cast<std::size_t>(decision->why)];
+        });
     });
     // The loop saw each outcome, so none of the checks above was idle.
-    CHECK(cases == 4 * 3 * 3 * (4 + 3) * 2 * 96);
-    CHECK(opened > 1000);
-    CHECK(relayed > 1000);
-    CHECK(tightened > 500);
+    CHECK(cases == std::size_t{4} * 3 * 3 * (4 + 3) * 2 * 72 * 64);
+    for (const std::size_t times : held)
+        CHECK(times > 1000);
+    for (const Why one : {Why::as_asked, Why::policy_ceiling, Why::empty_allow, Why::cannot_filter})
+        CHECK(why[static_cast<std::size_t>(one)] > 1000);
 }

@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+
 using namespace anchorhold;
 
 namespace {
@@ -29,6 +32,15 @@ Outcome outcome_of(json::View row)
     }
     if (const auto destinations = row.find("destinations"))
         outcome.destinations = static_cast<std::size_t>(*destinations->integer());
+    return outcome;
+}
+
+Outcome outcome(Egress asked, Posture holds, std::vector<std::string> endpoints)
+{
+    Outcome outcome;
+    outcome.asked = asked;
+    outcome.holds = holds;
+    outcome.endpoints = std::move(endpoints);
     return outcome;
 }
 
@@ -69,6 +81,41 @@ TEST_CASE("several runs are summed up by the least confined, in whatever order")
     CHECK(fold({Posture::relayed, Posture::open, Posture::severed}) == Posture::open);
     CHECK(fold({Posture::relayed, Posture::severed}) == Posture::relayed);
     CHECK(fold({Posture::filtered, Posture::sealed}) == Posture::filtered);
+}
+
+TEST_CASE(
+    "seal rank: severed is tighter than relayed, that than sealed, that than filtered and open")
+{
+    CHECK(Posture::severed < Posture::relayed);
+    CHECK(Posture::relayed < Posture::sealed);
+    CHECK(Posture::sealed < Posture::filtered);
+    CHECK(Posture::filtered < Posture::open);
+}
+
+TEST_CASE("fold is deterministic: no order and no repetition of the runs changes it")
+{
+    constexpr std::array all{Posture::severed, Posture::relayed, Posture::sealed, Posture::filtered,
+                             Posture::open};
+    for (const Posture one : all)
+        for (const Posture two : all)
+            for (const Posture three : all) {
+                const Posture most = std::max({one, two, three});
+                CHECK(fold({one, two, three}) == most);
+                CHECK(fold({three, one, two, one}) == most);
+            }
+}
+
+TEST_CASE("a sealed record says confined, an unconfined one claims neither seal nor severance")
+{
+    for (const Egress asked : {Egress::off, Egress::allowlist, Egress::open})
+        for (const Posture holds : {Posture::severed, Posture::relayed, Posture::sealed}) {
+            const std::string sentence = sentence_for(outcome(asked, holds, {"model"}));
+            CHECK(sentence.contains(" — confined: "));
+        }
+    for (const auto& endpoints : {std::vector<std::string>{}, {"model"}, {"model", "db"}}) {
+        const std::string open = sentence_for(outcome(Egress::open, Posture::open, endpoints));
+        CHECK(open == "Network: open — not confined");
+    }
 }
 
 TEST_CASE("what nobody filled in is severed")
