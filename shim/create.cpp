@@ -53,7 +53,8 @@ enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
 
 // An edit mark is written by us and never believed (DESIGN 5): only a live run of that key and
 // generation whose config.json is this very text makes the file ours; then it is left as it is.
-// A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment.
+// A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment,
+// or, when that has failed, its shim.
 Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const RunKey& key)
 {
     const std::string_view mark = *prepared.mark;
@@ -61,7 +62,9 @@ Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const R
     if (!named)
         return Mark::forged;
     AH_TRY(const auto record, state.read(*named), "read the run's record");
-    if (!record || record->state != RunState::planned || !is_alive(record->creator) ||
+    const bool unsettled =
+        record && (record->state == RunState::planned || record->state == RunState::failed);
+    if (!unsettled || !is_alive(record->creator) ||
         mark != record->key + "." + record->generation ||
         record->config_digest != sha256_hex(prepared.original))
         return Mark::forged;
