@@ -43,11 +43,18 @@ enter_lab() {
         furnish_lab
         return
     fi
-    local stage status
+    local stage inside status
     stage=$(mktemp -d)
+    set -m # or & would have it ignore INT and read nothing
     AH_LAB_CGROUP=ah-test-$$ AH_LAB_STAGE=$stage unshare --mount --net --uts --ipc --pid --fork \
-        --kill-child --mount-proc bash "$0" "$@"
+        --kill-child --mount-proc bash "$0" "$@" &
+    set +m
+    inside=$!
+    # unshare ignores INT and TERM; its child, the laboratory's init, takes everything along.
+    trap 'pkill -KILL -P $inside || kill -KILL $inside' HUP INT TERM
+    wait $inside
     status=$?
+    wait $inside 2>/dev/null # a signal ends the first wait, not the laboratory
     rmdir "$stage"
     remove_cgroups
     exit $status
