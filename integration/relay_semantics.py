@@ -531,6 +531,22 @@ def _(directory):
         eventually(lambda: len(relay.descriptors()) == base, "all are gone")
 
 
+@case("look-ups out of descriptors: nothing spins, and afterwards they are answered")
+def _(directory):
+    with Relay(endpoint(directory), options=["--dns"]) as relay:
+        before = resource.prlimit(relay.pid, resource.RLIMIT_NOFILE, (0, before_hard(relay)))
+        clients = [name_client(socket.SOCK_STREAM) for _ in range(3)]
+        with name_client(socket.SOCK_DGRAM) as client:
+            client.send(query(b"a.b"))  # needs no descriptor
+            assert client.recv(512) == refused(b"a.b")
+        eventually(relay.waits_for_ever, "it sleeps, as nothing that spins does")
+        resource.prlimit(relay.pid, resource.RLIMIT_NOFILE, before)
+        clients.append(name_client(socket.SOCK_STREAM))  # which is when it looks again
+        for client in clients:
+            assert ask_stream(client, query(b"a.b")) == refused(b"a.b")
+            client.close()
+
+
 @case("without port 53 the relay starts all the same")
 def _(directory):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp:
