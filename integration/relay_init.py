@@ -518,7 +518,7 @@ def _(directory):
     identity = f"{inode.st_dev}:{inode.st_ino}"
     other = f"{inode.st_dev}:{inode.st_ino + 1}"
     for given, words in (
-        (f"0={plain}", "not PORT=PATH/SOCKET with a port from 1 to 65535"),
+        (f"0={plain}", "not PORT=TARGET with a port from 1 to 65535"),
         (f"{PORT}={plain}", "not a socket"),
         (f"{PORT}={directory}/absent/x", "it does not exist (ENOENT)"),
         (f"{PORT}={plain}/x", "not a directory (ENOTDIR)"),

@@ -210,15 +210,16 @@ def eventually(condition, what):
 
 
 class Broker:
-    """Listens at a path and serves each connection in a thread; what went wrong there is raised
-    at the end of the block. With serve=None the test accepts by itself."""
+    """Listens at a path, or a (host, port), and serves each connection in a thread; what went wrong
+    there is raised at the end of the block. With serve=None the test accepts by itself."""
 
     def __init__(self, path, serve=None, backlog=1024):
         self.path = path
         self.errors = []
         self.connections = 0
         self.threads = []
-        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener = socket.socket(socket.AF_UNIX if isinstance(path, str) else socket.AF_INET)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(path)
         self.listener.listen(backlog)
         if serve:
@@ -255,8 +256,9 @@ class Broker:
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
+        if isinstance(self.path, str):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
 
     def __enter__(self):
         return self

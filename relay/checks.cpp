@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/checks.hpp"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -70,7 +71,27 @@ Failure check_namespace(const Options& options)
     return failed;
 }
 
-Failure check_mark(const Options& options)
+const char* read_enforced(const char* content, size_t size, const char* mark, uint32_t& gateway)
+{
+    gateway = 0;
+    const size_t length = strlen(mark);
+    if (size <= length || memcmp(content, mark, length) != 0 || content[length] != '\n')
+        return "it is of another run";
+    const char* line = content + length + 1;
+    const size_t left = size - length - 1;
+    if (left == 0)
+        return nullptr;
+    char address[INET_ADDRSTRLEN] = {};
+    if (line[left - 1] == '\n' && left <= sizeof address) {
+        memcpy(address, line, left - 1);
+        if (inet_pton(AF_INET, address, &gateway) == 1 && strlen(address) == left - 1)
+            return nullptr;
+    }
+    gateway = 0;
+    return "its second line is no IPv4 address";
+}
+
+Failure check_mark(const Options& options, uint32_t& gateway)
 {
     if (options.inside == nullptr)
         return {};
@@ -85,10 +106,9 @@ Failure check_mark(const Options& options)
     const ssize_t size = read(file.get(), content, sizeof content);
     if (size < 0)
         return {.doing = doing, .subject = options.inside, .number = errno};
-    const size_t expected = strlen(options.mark);
-    if (static_cast<size_t>(size) != expected + 1 || memcmp(content, options.mark, expected) != 0 ||
-        content[expected] != '\n')
-        return {.doing = doing, .subject = options.inside, .why = "it is of another run"};
+    const char* wrong = read_enforced(content, static_cast<size_t>(size), options.mark, gateway);
+    if (wrong != nullptr)
+        return {.doing = doing, .subject = options.inside, .why = wrong};
     return {};
 }
 

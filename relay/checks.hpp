@@ -15,8 +15,11 @@ namespace anchorhold::relay {
 // container without /proc and without a cookie is refused, since then nobody knows.
 Failure check_namespace(const Options& options);
 
-// DIR/enforced holds the mark and a newline, nothing else.
-Failure check_mark(const Options& options);
+// DIR/enforced holds the mark, and for a run that has one the IPv4 address of the host's end of its
+// link (network byte order; 0: none). Each in a line of its own, nothing else.
+Failure check_mark(const Options& options, uint32_t& gateway);
+// The same of that file's content; what is wrong with it, or nullptr.
+const char* read_enforced(const char* content, size_t size, const char* mark, uint32_t& gateway);
 
 // The endpoint's directory, open for fchdir(2) and compared with what was recorded. The socket
 // may be missing (its broker is being restarted; that is a matter of each connection), but what

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reaching the broker. A client is accepted before its broker is: the two are joined by connect(2)
-// on the Unix socket, which answers at once, and says
+// on a socket that does not block. It says
 //
 //   EAGAIN                 the broker's backlog is full. poll(2) on the socket is useless then, so
 //                          it is asked again after 1, 2, 4 ... 50 ms, for at most 10 s
 //   ENOENT, ECONNREFUSED   nobody listens: the broker is being restarted. Asked again likewise,
 //                          for at most 2 s
 //   anything else          the client is reset at once
+//
+// A Unix socket answers in the call. TCP answers in the call after: asked a second time, connect(2)
+// tells what the first has come to meanwhile, and where the broker is on this machine that is all
+// there is to know. Else (a full backlog drops the SYN) the answer is an event on the socket, and
+// the same call then tells what it was. Who waits for it is in no line, and gives up after the
+// third unanswered SYN, in 7 s.
 //
 // Those who wait for one broker stand in one line: the head asks, and while it is told to wait
 // there is no point in asking for the others. A newcomer goes to the end. What a waiting client
@@ -22,16 +28,25 @@
 #include "relay/stream.hpp"
 #include "schema/unique_fd.hpp"
 
+#include <netinet/in.h>
+
 namespace anchorhold::relay {
 
 struct Target {
     int directory = -1; // both stay as long as the pump
     const char* socket = nullptr;
+    sockaddr_in address = {}; // where there is no `socket`
 };
 
-enum class Answer : uint8_t { connected, busy, away, refused };
+enum class Answer : uint8_t { connected, pending, busy, away, refused };
 
-// One attempt; `socket` is made if it is none and can be used again after busy and away.
+// TCP: no Nagle, urgent data in its place, and a bound on what is in flight towards somebody who
+// does not read, which is charged to the container's memory cgroup (the kernel doubles it, and caps
+// it by net.core.wmem_max first). 0 or an errno.
+int prepare_tcp(int fd);
+
+// One attempt, or after pending the outcome of the last; `socket` is made if it is none and can be
+// used again after busy and away.
 Answer dial(const Target& target, UniqueFd& socket);
 
 constexpr int64_t busy_limit = 10'000; // milliseconds
@@ -53,6 +68,7 @@ struct Route {
     UniqueFd socket; // the head's, not yet connected
 };
 
+// At the end, or in front of all when it has waited longest.
 void enqueue(Route& route, Stream& stream);
 Stream* dequeue(Route& route);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // anchorhold-relay, the first process of a confined container: carries 127.0.0.1:PORT to a
-// broker's Unix socket and is init for the command.
+// broker's Unix socket, or to a port of the host's end of the link, and is init for the command.
 //
 // It says one line and exits 125 if anything of its own fails, before the command has run. Checks
 // go from the cheap and telling to those that need mounts: arguments, fork, network namespace and
@@ -18,6 +18,7 @@
 #include "relay/options.hpp"
 #include "relay/pump.hpp"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -59,7 +60,27 @@ Failure listen_for(const Endpoint& endpoint, Route& route)
     return pump.add_listener(UniqueFd(v6.release()), route);
 }
 
-Failure serve_endpoints()
+Failure find_target(unsigned number, uint32_t gateway)
+{
+    const Endpoint& endpoint = options.endpoints[number];
+    Target& target = pump.route(number).target;
+    if (endpoint.host_port == 0) {
+        target.socket = endpoint.socket;
+        const Failure failed = open_directory(endpoint, directories[number]);
+        target.directory = directories[number].get();
+        return failed;
+    }
+    if (gateway == 0)
+        return {.doing = "check endpoint",
+                .subject = endpoint.text,
+                .why = "this run has no link to the host"};
+    target.address.sin_family = AF_INET;
+    target.address.sin_port = htons(endpoint.host_port);
+    target.address.sin_addr.s_addr = gateway;
+    return {};
+}
+
+Failure serve_endpoints(uint32_t gateway)
 {
     static_assert(max_endpoints <= max_routes);
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
@@ -67,10 +88,8 @@ Failure serve_endpoints()
             return failed;
     }
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
-        const Endpoint& endpoint = options.endpoints[at];
-        if (const Failure failed = open_directory(endpoint, directories[at]))
+        if (const Failure failed = find_target(at, gateway))
             return failed;
-        pump.route(at).target = {directories[at].get(), endpoint.socket};
     }
     return {};
 }
@@ -79,13 +98,14 @@ Failure set_up(int epoll, const Start& start)
 {
     if (const Failure failed = check_namespace(options))
         return failed;
-    if (const Failure failed = check_mark(options))
+    uint32_t gateway = 0;
+    if (const Failure failed = check_mark(options, gateway))
         return failed;
     if (const Failure failed = init.open(epoll, start.command))
         return failed;
     if (const Failure failed = pump.open(epoll))
         return failed;
-    if (const Failure failed = serve_endpoints())
+    if (const Failure failed = serve_endpoints(gateway))
         return failed;
     if (options.dns)
         dns.open(epoll);

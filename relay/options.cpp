@@ -49,6 +49,28 @@ Failure split_path(const char* path, size_t size, Endpoint& endpoint)
     return {};
 }
 
+bool parse_port(const char* text, size_t size, uint16_t& port)
+{
+    uint64_t number = 0;
+    if (!parse_number(text, size, UINT16_MAX, number) || number == 0)
+        return false;
+    port = static_cast<uint16_t>(number);
+    return true;
+}
+
+Failure parse_target(const char* target, Endpoint& endpoint)
+{
+    constexpr char host[] = "host:";
+    constexpr size_t length = sizeof host - 1;
+    if (strncmp(target, host, length) != 0) {
+        const size_t size = take_identity(target, endpoint.identity);
+        return split_path(target, size, endpoint);
+    }
+    if (!parse_port(target + length, strlen(target + length), endpoint.host_port))
+        return usage(endpoint.text, "not host:PORT with a port from 1 to 65535");
+    return {};
+}
+
 Failure parse_endpoint(const char* value, Options& options)
 {
     if (options.endpoint_count == max_endpoints)
@@ -56,17 +78,13 @@ Failure parse_endpoint(const char* value, Options& options)
     Endpoint& endpoint = options.endpoints[options.endpoint_count];
     endpoint.text = value;
     const char* equals = strchr(value, '=');
-    uint64_t port = 0;
-    if (equals == nullptr ||
-        !parse_number(value, static_cast<size_t>(equals - value), UINT16_MAX, port) || port == 0)
-        return usage(value, "not PORT=PATH/SOCKET with a port from 1 to 65535");
-    endpoint.port = static_cast<uint16_t>(port);
+    if (equals == nullptr || !parse_port(value, static_cast<size_t>(equals - value), endpoint.port))
+        return usage(value, "not PORT=TARGET with a port from 1 to 65535");
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
         if (options.endpoints[at].port == endpoint.port)
             return usage(value, "the port is given twice");
     }
-    const size_t size = take_identity(equals + 1, endpoint.identity);
-    if (const Failure wrong = split_path(equals + 1, size, endpoint))
+    if (const Failure wrong = parse_target(equals + 1, endpoint))
         return wrong;
     ++options.endpoint_count;
     return {};
@@ -125,6 +143,10 @@ Failure check_whole(const Options& options)
 {
     if (options.endpoint_count == 0)
         return usage("--endpoint", "it is missing");
+    for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        if (options.endpoints[at].host_port != 0 && options.inside == nullptr)
+            return usage(options.endpoints[at].text, "host:PORT belongs with --inside");
+    }
     if ((options.inside == nullptr) != (options.mark == nullptr))
         return usage("--mark", "it belongs with --inside");
     if (options.command == nullptr || options.command[0] == nullptr)

@@ -3,7 +3,10 @@
 // holds no secret and no spelling variants:
 //
 //   anchorhold-relay [--inside DIR --mark TEXT] [--host-netns DEVICE:INODE] [--host-cookie N]
-//                    [--dns] --endpoint PORT=PATH/SOCKET[@DEVICE:INODE] ... -- COMMAND [ARG...]
+//                    [--dns] --endpoint PORT=TARGET ... -- COMMAND [ARG...]
+//
+// TARGET is PATH/SOCKET[@DEVICE:INODE], or host:PORT: this machine's end of the container's link,
+// whose address `up` has left beside the mark.
 #pragma once
 
 #include "relay/failure.hpp"
@@ -22,6 +25,7 @@ struct FileIdentity {
 struct Endpoint {
     const char* text; // as given, for messages
     uint16_t port;
+    uint16_t host_port;       // 0: a Unix socket
     char directory[PATH_MAX]; // absolute
     char socket[108];         // the file name in it, as long as a sun_path can be
     FileIdentity identity;    // of the directory

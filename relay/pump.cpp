@@ -2,8 +2,6 @@
 #include "relay/pump.hpp"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -14,10 +12,6 @@ namespace {
 
 constexpr int accepts_per_turn = 64;
 constexpr int64_t starved_pause = 100; // milliseconds
-
-// What a container may have in flight towards a client that does not read: it is charged to the
-// container's memory cgroup. The kernel doubles it, and caps it by net.core.wmem_max first.
-constexpr int send_buffer = 256 << 10;
 
 int64_t now_milliseconds()
 {
@@ -34,17 +28,6 @@ UniqueFd spare_descriptor()
 UniqueFd accept_client(int listener)
 {
     return UniqueFd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-}
-
-// Accepted sockets inherit these, which saves a call for each. Urgent data stays in its place.
-int prepare_listener(int fd)
-{
-    constexpr int on = 1;
-    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer) != 0)
-        return errno;
-    return 0;
 }
 
 } // namespace
@@ -73,7 +56,8 @@ Failure Pump::add_listener(UniqueFd socket, Route& route)
     listener.route = &route;
     route.pump = this;
     listener.socket = UniqueFd(socket.release());
-    if (const int number = prepare_listener(listener.socket.get()); number != 0)
+    // Accepted sockets inherit it, which saves three calls for each.
+    if (const int number = prepare_tcp(listener.socket.get()); number != 0)
         return {.doing = doing, .number = number};
     if (const int number = watch(epoll_, listener.socket.get(), EPOLLIN, listener); number != 0)
         return {.doing = doing, .number = number};
@@ -144,7 +128,10 @@ void Pump::broker_ready(Watch& self, uint32_t events)
     if (stream.phase == Phase::ended)
         return;
     note(broker, events);
-    stream.route->pump->run(stream);
+    Pump& pump = *stream.route->pump;
+    if (stream.phase == Phase::connecting)
+        return pump.conclude(stream);
+    pump.run(stream);
 }
 
 void Pump::accept_batch(Listener& listener)
@@ -215,6 +202,7 @@ void Pump::admit(UniqueFd client, Route& route)
     stream->broker.fd = -1;
     stream->route = &route;
     stream->phase = Phase::dialing;
+    stream->since = -1;
     if (watch(epoll_, stream->client.fd, stream_events, stream->client) != 0)
         return end(*stream, Verdict::reset);
     drop_ended(route);
@@ -222,19 +210,22 @@ void Pump::admit(UniqueFd client, Route& route)
         return wait_in_line(*stream);
     switch (dial(route.target, route.socket)) {
     case Answer::connected: return join(*stream, UniqueFd(route.socket.release()));
+    case Answer::pending: return await_broker(*stream, UniqueFd(route.socket.release()));
     case Answer::busy:
     case Answer::away: return wait_in_line(*stream);
-    case Answer::refused: return end(*stream, Verdict::reset);
+    case Answer::refused: route.socket = UniqueFd(); return end(*stream, Verdict::reset);
     }
 }
 
 void Pump::wait_in_line(Stream& stream)
 {
     Route& route = *stream.route;
-    stream.since = now_milliseconds();
+    const int64_t now = now_milliseconds();
+    if (stream.since < 0)
+        stream.since = now;
     if (route.head == nullptr) {
         route.pause = next_pause(0);
-        route.retry_at = stream.since + route.pause;
+        route.retry_at = now + route.pause;
     }
     enqueue(route, stream);
     ++route.waiting;
@@ -264,8 +255,14 @@ void Pump::retry(Route& route, int64_t now)
             route.retry_at = now + route.pause;
             return expire(route, now - (answer == Answer::busy ? busy_limit : away_limit));
         }
-        route.pause = 0;
         Stream& stream = leave_line(route);
+        if (answer == Answer::pending) {
+            await_broker(stream, UniqueFd(route.socket.release()));
+            route.pause = next_pause(route.pause);
+            route.retry_at = now + route.pause;
+            return expire(route, now - busy_limit);
+        }
+        route.pause = 0;
         if (answer == Answer::refused) {
             end(stream, Verdict::reset);
             continue;
@@ -288,11 +285,50 @@ void Pump::expire(Route& route, int64_t deadline)
 
 void Pump::join(Stream& stream, UniqueFd broker)
 {
+    stream.broker.writable = true;
+    stream.phase = Phase::open;
+    attach(stream, UniqueFd(broker.release()));
+}
+
+// Between accept and answer: in no line, and still the client may leave.
+void Pump::await_broker(Stream& stream, UniqueFd broker)
+{
+    if (stream.since < 0)
+        stream.since = now_milliseconds();
+    stream.phase = Phase::connecting;
+    attach(stream, UniqueFd(broker.release()));
+}
+
+// The answer has come, as an event.
+void Pump::conclude(Stream& stream)
+{
+    Route& route = *stream.route;
+    UniqueFd broker(stream.broker.fd);
+    stream.broker.fd = -1;
+    switch (dial(route.target, broker)) {
+    case Answer::connected:
+        stream.broker.fd = broker.release();
+        stream.phase = Phase::open;
+        route.retry_at = 0; // those in line need not wait any longer
+        return run(stream);
+    case Answer::pending: stream.broker.fd = broker.release(); return;
+    case Answer::busy:
+    case Answer::away:
+        if (now_milliseconds() - stream.since >= away_limit)
+            return end(stream, Verdict::reset);
+        stream.phase = Phase::dialing;
+        stream.broker = {};
+        stream.broker.fd = -1;
+        return wait_in_line(stream);
+    case Answer::refused: return end(stream, Verdict::reset);
+    }
+}
+
+void Pump::attach(Stream& stream, UniqueFd broker)
+{
     stream.broker.ready = broker_ready;
     stream.broker.stream = &stream;
     stream.broker.fd = broker.release();
-    stream.broker.writable = true;
-    stream.phase = Phase::open;
     if (watch(epoll_, stream.broker.fd, stream_events, stream.broker) != 0)
         end(stream, Verdict::reset);
 }

@@ -75,6 +75,9 @@ private:
     Stream& leave_line(Route& route);
 
     void join(Stream& stream, UniqueFd broker);
+    void await_broker(Stream& stream, UniqueFd broker);
+    void conclude(Stream& stream);
+    void attach(Stream& stream, UniqueFd broker);
     void run(Stream& stream);
     void end(Stream& stream, Verdict verdict);
     void queue(Stream& stream);

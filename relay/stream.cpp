@@ -176,15 +176,17 @@ Verdict advance(Stream& stream)
 void reset_on_close(int fd)
 {
     const linger none = {1, 0};
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); // an open TCP socket takes it
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); // an open socket takes it
 }
 
 void finish(Stream& stream, Verdict verdict)
 {
     free_rest(stream.up);
     free_rest(stream.down);
-    if (verdict == Verdict::reset)
+    if (verdict == Verdict::reset) {
         reset_on_close(stream.client.fd);
+        reset_on_close(stream.broker.fd); // -1 when there is none yet
+    }
     const UniqueFd client(stream.client.fd);
     const UniqueFd broker(stream.broker.fd);
     stream.phase = Phase::ended;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of one connection, between a client's TCP socket and a broker's Unix socket.
+// The bytes of one connection, between a client's TCP socket and a broker's, Unix or TCP.
 //
 // Two flows, up (client to broker) and down, know nothing of each other until the end. A flow
 // reads into one scratch buffer shared by all and writes at once; what the other side does not
@@ -17,14 +17,16 @@
 //   client or broker half-closes     shutdown(SHUT_WR) towards the other once the rest is
 //                                    written; the opposite flow goes on for as long as it likes
 //   both have                        close both
-//   client resets                    close the broker's socket at once, which stops its spending
-//   broker closes with unread data   AF_UNIX says ECONNRESET after what was sent has been read:
-//                                    the client gets all of that, and then RST. A truncated
-//                                    answer must never look like a complete one
-//   broker closes altogether         EPOLLHUP tells it from a half-close (TCP cannot). The answer
-//                                    is delivered, then the client's socket is closed, so that no
-//                                    client goes on writing into nothing; RST if bytes of its
-//                                    were lost. Bytes still unread make the kernel send RST
+//   client resets                    close the broker's socket at once, which stops its spending;
+//                                    over TCP with RST, as a FIN would be a half-close
+//   broker closes with unread data   the kernel says ECONNRESET after what was sent has been
+//                                    read: the client gets all of that, and then RST. A
+//                                    truncated answer must never look like a complete one
+//   broker closes altogether         EPOLLHUP tells it from a half-close; TCP does once the
+//                                    client writes on. The answer is delivered, then the
+//                                    client's socket is closed, so that no client goes on
+//                                    writing into nothing; RST if bytes of its were lost. Bytes
+//                                    still unread make the kernel send RST
 //   broker shuts its reading side    EPIPE without EPOLLHUP: the client's bytes are dropped, as
 //                                    TCP would; the answer goes on
 #pragma once
@@ -57,7 +59,7 @@ struct Flow {
     bool dropping; // its sink takes no more
 };
 
-enum class Phase : uint8_t { none, dialing, open, ended };
+enum class Phase : uint8_t { none, dialing, connecting, open, ended };
 
 struct Route;
 struct Stream {
@@ -67,7 +69,7 @@ struct Stream {
     Flow down;
     Route* route;
     Stream* next;  // in the one list that it is in
-    int64_t since; // when it was accepted, if it had to wait
+    int64_t since; // when it was accepted, if it had to wait, else -1
     Phase phase;
     bool queued;      // in a list, hence not to be reused
     bool broker_gone; // closed altogether
@@ -87,10 +89,11 @@ void note(Side& side, uint32_t events);
 // Moves what can be moved.
 Verdict advance(Stream& stream);
 
-// Frees the rests and closes both sockets, the client's with RST if asked.
+// Frees the rests and closes both sockets, with RST if asked.
 void finish(Stream& stream, Verdict verdict);
 
-// Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end.
+// Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end;
+// of another it changes nothing.
 void reset_on_close(int fd);
 
 } // namespace anchorhold::relay

@@ -21,6 +21,7 @@ TEST_CASE("who waits for a broker is served in the order of coming")
     Stream streams[3] = {};
     for (Stream& stream : streams)
         enqueue(route, stream);
+    CHECK(route.tail == &streams[2]);
     CHECK(dequeue(route) == &streams[0]);
     CHECK_FALSE(streams[0].queued);
     enqueue(route, streams[0]);
@@ -30,4 +31,19 @@ TEST_CASE("who waits for a broker is served in the order of coming")
     CHECK(route.head == nullptr);
     enqueue(route, streams[1]);
     CHECK(route.head == &streams[1]);
+}
+
+TEST_CASE("who was sent back to the line has its place in front of those who came later")
+{
+    Route route;
+    Stream streams[3] = {};
+    const int64_t since[] = {20, 30, 10};
+    for (int at = 0; at < 3; ++at) {
+        streams[at].since = since[at];
+        enqueue(route, streams[at]);
+    }
+    CHECK(dequeue(route) == &streams[2]);
+    CHECK(dequeue(route) == &streams[0]);
+    CHECK(dequeue(route) == &streams[1]);
+    CHECK(route.head == nullptr);
 }

@@ -91,10 +91,10 @@ TEST_CASE("a port is a decimal number from 1 to 65535, C-28")
          {"0", "65536", "abc", "", " 1", "+1", "-1", "01", "1x", "0x50", "99999999999999999999"}) {
         const std::string value = std::string(port) + "=/a/b";
         CHECK(endpoint_error(value) ==
-              "read argument \"" + value + "\": not PORT=PATH/SOCKET with a port from 1 to 65535");
+              "read argument \"" + value + "\": not PORT=TARGET with a port from 1 to 65535");
     }
     CHECK(endpoint_error("8080") ==
-          "read argument \"8080\": not PORT=PATH/SOCKET with a port from 1 to 65535");
+          "read argument \"8080\": not PORT=TARGET with a port from 1 to 65535");
 }
 
 TEST_CASE("a socket's path is absolute and its name fits sun_path")
@@ -108,6 +108,29 @@ TEST_CASE("a socket's path is absolute and its name fits sun_path")
     CHECK(endpoint_error(longest + "s").find("a socket's name has at most 107 bytes") !=
           std::string::npos);
     CHECK(endpoint_error("1=/" + std::string(4096, 'd') + "/s") != "");
+}
+
+TEST_CASE("host:PORT is the host's end of the link, and needs what `up` left")
+{
+    const Parsed parsed(
+        {"--inside", "/x", "--mark", "k.1", "--endpoint", "8080=host:443", "--", "true"});
+    REQUIRE(parsed.error.empty());
+    const Endpoint& endpoint = parsed.options->endpoints[0];
+    CHECK(endpoint.port == 8080);
+    CHECK(endpoint.host_port == 443);
+    CHECK(std::string(endpoint.directory).empty());
+    CHECK(std::string(endpoint.socket).empty());
+    CHECK(endpoint_error("1=host:65535") ==
+          "read argument \"1=host:65535\": host:PORT belongs with --inside");
+    for (const char* port : {"", "0", "65536", "01", "+1", " 1", "1 ", "80@1:2", "80/x"}) {
+        const std::string value = std::string("1=host:") + port;
+        CHECK(endpoint_error(value) ==
+              "read argument \"" + value + "\": not host:PORT with a port from 1 to 65535");
+    }
+    // No name is ever looked up, and no address taken from the command line.
+    for (const char* value : {"1=host", "1=localhost:80", "1=127.0.0.1:80", "1=HOST:80"})
+        CHECK(endpoint_error(value) ==
+              "read argument \"" + std::string(value) + "\": the socket's path is not absolute");
 }
 
 TEST_CASE("sixteen endpoints on sixteen ports, not more and none twice")
