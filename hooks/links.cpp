@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t request_size = 256;
 constexpr unsigned loopback_index = 1; // LOOPBACK_IFINDEX in the kernel's include/net/flow.h
 
-Step link_request(std::string doing, std::uint16_t type, unsigned flags, const ifinfomsg& about)
+Step link_request(std::string doing, std::uint16_t type, unsigned flags, const ifinfomsg& about,
+                  std::string_view name = {})
 {
     alignas(nlmsghdr) std::array<char, request_size> buffer{};
     nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
@@ -24,6 +25,8 @@ Step link_request(std::string doing, std::uint16_t type, unsigned flags, const i
     auto* const body =
         static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(header, sizeof(ifinfomsg)));
     *body = about;
+    if (const std::string text(name.substr(0, IFNAMSIZ - 1)); !text.empty())
+        mnl_attr_put_strz(header, IFLA_IFNAME, text.c_str());
     const auto* const bytes = reinterpret_cast<const std::byte*>(header);
     return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
 }
@@ -83,6 +86,16 @@ Result<Link> read_link(const Message& message)
     if (mnl_attr_parse(header, sizeof(ifinfomsg), keep_attribute, &link) < 0)
         return fail(Code::network_setup_failed, "read a link: broken attributes");
     return link;
+}
+
+Step find_link_named(std::string_view name)
+{
+    return link_request("find link " + printable(name), RTM_GETLINK, NLM_F_ACK, {}, name);
+}
+
+Step remove_link_named(std::string_view name)
+{
+    return link_request("remove link " + printable(name), RTM_DELLINK, NLM_F_ACK, {}, name);
 }
 
 Step remove_link(const Link& link)

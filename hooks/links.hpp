@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold {
@@ -24,7 +25,9 @@ enum class Flag : std::uint8_t { down, up };
 
 Step list_links();
 Result<Link> read_link(const Message& message);
+Step find_link_named(std::string_view name); // with Netlink::list; none: ENODEV
 Step remove_link(const Link& link);
+Step remove_link_named(std::string_view name);
 Step set_link(const Link& link, Flag flag);
 
 // Some kernels give every new namespace fallback tunnels (sit0, tunl0:

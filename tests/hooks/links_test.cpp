@@ -46,6 +46,7 @@ struct Request {
     unsigned type, flags;
     int index;
     unsigned change, set;
+    std::string name = {};
     friend bool operator==(const Request&, const Request&) = default;
 };
 
@@ -53,10 +54,18 @@ Request read_request(const Step& step)
 {
     const nlmsghdr* header = header_of(step.message);
     REQUIRE(header->nlmsg_len == step.message.size());
-    REQUIRE(header->nlmsg_len == mnl_nlmsg_size(sizeof(ifinfomsg)));
     const auto* body = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(header));
-    return {step.doing,      header->nlmsg_type, header->nlmsg_flags,
-            body->ifi_index, body->ifi_change,   body->ifi_flags};
+    Request request{step.doing,      header->nlmsg_type, header->nlmsg_flags,
+                    body->ifi_index, body->ifi_change,   body->ifi_flags};
+    if (header->nlmsg_len > mnl_nlmsg_size(sizeof(ifinfomsg))) {
+        const auto* attribute =
+            static_cast<const nlattr*>(mnl_nlmsg_get_payload_offset(header, sizeof(ifinfomsg)));
+        REQUIRE(mnl_attr_get_type(attribute) == IFLA_IFNAME);
+        request.name = mnl_attr_get_str(attribute);
+        REQUIRE(mnl_nlmsg_size(sizeof(ifinfomsg)) + mnl_attr_get_len(attribute) <=
+                header->nlmsg_len);
+    }
+    return request;
 }
 
 } // namespace
@@ -80,7 +89,7 @@ TEST_CASE("what is no link is refused")
     CHECK(!read_link(cut));
 }
 
-TEST_CASE("requests name one link by its index and ask for an acknowledgement")
+TEST_CASE("requests are about one link, by its index or its name, and ask for an acknowledgement")
 {
     constexpr unsigned acked = NLM_F_REQUEST | NLM_F_ACK;
     CHECK(read_request(remove_link(veth)) ==
@@ -89,6 +98,10 @@ TEST_CASE("requests name one link by its index and ask for an acknowledgement")
           Request{"set down link enp1s0", RTM_NEWLINK, acked, 4, IFF_UP, 0});
     CHECK(read_request(set_link(lo, Flag::up)) ==
           Request{"bring up link lo", RTM_NEWLINK, acked, 1, IFF_UP, IFF_UP});
+    CHECK(read_request(find_link_named("ah0")) ==
+          Request{"find link ah0", RTM_GETLINK, acked, 0, 0, 0, "ah0"});
+    CHECK(read_request(remove_link_named("ah0")) ==
+          Request{"remove link ah0", RTM_DELLINK, acked, 0, 0, 0, "ah0"});
     CHECK(read_request(list_links()) ==
           Request{"list links", RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, 0, 0, 0});
 }
