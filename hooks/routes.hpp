@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes of a namespace: which addresses they take, and whether packets to a container would
+// go where they should. And the addresses that are its own. Pure: messages out, messages read.
+#pragma once
+
+#include "hooks/links.hpp"
+#include "hooks/subnets.hpp"
+
+#include <optional>
+#include <string>
+
+namespace anchorhold {
+
+Step list_routes(); // IPv4, of all tables
+// The range a route takes. Nothing for one that sends nowhere (blackhole, unreachable, prohibit,
+// throw) and for one broader than a /8: that is a default, such as a VPN's 0.0.0.0/1.
+Result<std::optional<RoutedRange>> read_route(const Message& message);
+
+Step list_addresses(); // IPv4 and IPv6, of all links
+// Nothing for a family we do not know.
+Result<std::optional<Prefix>> read_address(const Message& message);
+
+// How would a packet of the host's own travel `from` here `to` there (host byte order)? A list of
+// routes does not tell: rules come before tables. Asked when the addresses are set and the link is
+// up; sent with Netlink::list, which gives the one answer. Rules by iif or fwmark are not seen.
+Step ask_route(std::uint32_t from, std::uint32_t to);
+
+struct RouteAnswer {
+    std::uint8_t type = 0; // RTN_*
+    unsigned link = 0;     // index
+    bool hop = false;      // through a gateway
+    friend bool operator==(const RouteAnswer&, const RouteAnswer&) = default;
+};
+Result<RouteAnswer> read_answer(const Message& message);
+// Good only if it goes straight over the run's own link. `answer` is an error when the kernel
+// refused: a route or rule that discards is one.
+Status judge_route(const Result<RouteAnswer>& answer, const Subnet& subnet, unsigned link);
+
+} // namespace anchorhold

@@ -128,7 +128,7 @@ Result<StateDir> StateDir::open(std::string path)
 {
     AH_TRY(auto state, from(std::move(path)), "open the state directory");
     AH_CHECK(make_directory(state.path_, 0711), "open the state directory");
-    for (const char* name : {"/runs", "/locks", "/ended"})
+    for (const char* name : {"/runs", "/locks", "/ended", "/subnets"})
         AH_CHECK(make_directory(state.path_ + name, 0700), "open the state directory");
     return state;
 }

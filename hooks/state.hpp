@@ -7,6 +7,7 @@
 //       inside/                       0755, bound read-only into the container
 //     locks/KEY                       there only while it is held
 //     ended/KEY.GENERATION.json
+//     subnets/198.18.0.0              who holds it: hooks/subnets.hpp
 //     probes.json
 //
 // A run's folder is made and its first record written under one hold of the run's lock: a folder

@@ -39,6 +39,7 @@ TEST_CASE("the state directory is made with its modes, whatever the umask")
     CHECK(mode_of(state.path() + "/runs") == 0700);
     CHECK(mode_of(state.path() + "/locks") == 0700);
     CHECK(mode_of(state.path() + "/ended") == 0700);
+    CHECK(mode_of(state.path() + "/subnets") == 0700);
     CHECK(mode_of(state.run_path(key)) == 0700);
     CHECK(mode_of(state.inside_path(key)) == 0755);
 }

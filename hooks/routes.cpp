@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// rtnetlink(7). The kernel's table of answers to ask_route, by what stands in the way: unreachable
+// EHOSTUNREACH (a rule: ENETUNREACH), prohibit EACCES, blackhole EINVAL, all without words; throw
+// falls through to the next rule. EINVAL would also be a malformed request: any error refuses.
+#include "hooks/routes.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <libmnl/libmnl.h>
+
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t request_size = 256;
+constexpr unsigned broadest = 8; // what is broader is a default route
+constexpr unsigned whole_address = 32;
+
+template <typename Body> Body* put_body(nlmsghdr* header)
+{
+    return static_cast<Body*>(mnl_nlmsg_put_extra_header(header, sizeof(Body)));
+}
+
+Step finish(std::string doing, const nlmsghdr* header)
+{
+    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
+    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+}
+
+// What follows the header of a message of the type that was asked for.
+template <typename Body> Result<const Body*> body_of(const Message& message, std::uint16_t type)
+{
+    const nlmsghdr* const header = header_of(message);
+    if (header->nlmsg_type != type || mnl_nlmsg_get_payload_len(header) < sizeof(Body))
+        return fail(Code::network_setup_failed, "not the kernel's answer to what was asked");
+    return static_cast<const Body*>(mnl_nlmsg_get_payload(header));
+}
+
+struct RouteAttributes {
+    std::uint32_t to = 0;
+    unsigned link = 0;
+    bool hop = false;
+};
+
+int keep_route_attribute(const nlattr* attribute, void* data)
+{
+    RouteAttributes& found = *static_cast<RouteAttributes*>(data);
+    switch (mnl_attr_get_type(attribute)) {
+    case RTA_DST:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            return MNL_CB_ERROR;
+        found.to = ntohl(mnl_attr_get_u32(attribute));
+        break;
+    case RTA_OIF:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            return MNL_CB_ERROR;
+        found.link = mnl_attr_get_u32(attribute);
+        break;
+    case RTA_GATEWAY:
+    case RTA_VIA:
+    case RTA_MULTIPATH:
+    case RTA_ENCAP: found.hop = true; break;
+    default: break;
+    }
+    return MNL_CB_OK;
+}
+
+Result<RouteAttributes> attributes_of_route(const Message& message)
+{
+    RouteAttributes found;
+    if (mnl_attr_parse(header_of(message), sizeof(rtmsg), keep_route_attribute, &found) < 0)
+        return fail(Code::network_setup_failed, "broken attributes");
+    return found;
+}
+
+bool sends_nowhere(std::uint8_t type)
+{
+    return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT ||
+           type == RTN_THROW;
+}
+
+// IFA_LOCAL is the link's own where both are there (a point-to-point link's IFA_ADDRESS is the
+// other end's); IPv6 has only IFA_ADDRESS then.
+struct AddressAttributes {
+    const nlattr* address = nullptr;
+    const nlattr* local = nullptr;
+};
+
+int keep_address_attribute(const nlattr* attribute, void* data)
+{
+    AddressAttributes& found = *static_cast<AddressAttributes*>(data);
+    if (mnl_attr_get_type(attribute) == IFA_ADDRESS)
+        found.address = attribute;
+    if (mnl_attr_get_type(attribute) == IFA_LOCAL)
+        found.local = attribute;
+    return MNL_CB_OK;
+}
+
+std::string dotted(std::uint32_t address)
+{
+    const std::uint32_t bytes = htonl(address);
+    std::array<char, INET_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET, &bytes, text.data(), text.size());
+    return text.data();
+}
+
+// What stands in the way; empty: nothing.
+std::string obstacle(const Result<RouteAnswer>& answer, unsigned link)
+{
+    if (!answer) {
+        switch (answer.error().number) {
+        case EINVAL: return "a blackhole takes them";
+        case EACCES: return "a route or rule prohibits them";
+        case ENETUNREACH:
+        case EHOSTUNREACH: return "a route or rule makes the address unreachable";
+        default: return answer.error().what;
+        }
+    }
+    if (answer->type == RTN_LOCAL)
+        return "the address is the host's own";
+    if (answer->type != RTN_UNICAST)
+        return "their route is of type " + std::to_string(answer->type);
+    if (answer->hop)
+        return "they go through a gateway, over link " + std::to_string(answer->link);
+    if (answer->link != link)
+        return "they go over link " + std::to_string(answer->link);
+    return {};
+}
+
+} // namespace
+
+Step list_routes()
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETROUTE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    put_body<rtmsg>(header)->rtm_family = AF_INET;
+    return finish("list routes", header);
+}
+
+Result<std::optional<RoutedRange>> read_route(const Message& message)
+{
+    AH_TRY(const rtmsg* const route, body_of<rtmsg>(message, RTM_NEWROUTE), "read a route");
+    if (route->rtm_family != AF_INET || (route->rtm_flags & RTM_F_CLONED) != 0 ||
+        route->rtm_dst_len < broadest || sends_nowhere(route->rtm_type))
+        return std::nullopt;
+    AH_TRY(const RouteAttributes found, attributes_of_route(message), "read a route");
+    return RoutedRange{found.to, route->rtm_dst_len, found.link};
+}
+
+Step list_addresses()
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETADDR;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    put_body<ifaddrmsg>(header)->ifa_family = AF_UNSPEC;
+    return finish("list addresses", header);
+}
+
+Result<std::optional<Prefix>> read_address(const Message& message)
+{
+    AH_TRY(const ifaddrmsg* const about, body_of<ifaddrmsg>(message, RTM_NEWADDR),
+           "read an address");
+    AddressAttributes found;
+    if (mnl_attr_parse(header_of(message), sizeof(ifaddrmsg), keep_address_attribute, &found) < 0)
+        return fail(Code::network_setup_failed, "read an address: broken attributes");
+    const nlattr* const own = found.local != nullptr ? found.local : found.address;
+    const std::size_t size = about->ifa_family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr);
+    if (own == nullptr || (about->ifa_family != AF_INET && about->ifa_family != AF_INET6))
+        return std::nullopt;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (mnl_attr_get_payload_len(own) != size ||
+        ::inet_ntop(about->ifa_family, mnl_attr_get_payload(own), text.data(), text.size()) ==
+            nullptr)
+        return fail(Code::network_setup_failed, "read an address: of the wrong size");
+    AH_TRY(const Prefix address, Prefix::parse(text.data(), Code::network_setup_failed),
+           "read an address");
+    return address;
+}
+
+// The acknowledgement ends the "list" of one.
+Step ask_route(std::uint32_t from, std::uint32_t to)
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETROUTE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    auto* const route = put_body<rtmsg>(header);
+    route->rtm_family = AF_INET;
+    route->rtm_dst_len = whole_address;
+    route->rtm_src_len = whole_address;
+    route->rtm_flags = RTM_F_LOOKUP_TABLE;
+    mnl_attr_put_u32(header, RTA_DST, htonl(to));
+    mnl_attr_put_u32(header, RTA_SRC, htonl(from));
+    return finish("ask for the route from " + dotted(from) + " to " + dotted(to), header);
+}
+
+Result<RouteAnswer> read_answer(const Message& message)
+{
+    AH_TRY(const rtmsg* const route, body_of<rtmsg>(message, RTM_NEWROUTE), "read a route");
+    AH_TRY(const RouteAttributes found, attributes_of_route(message), "read a route");
+    return RouteAnswer{route->rtm_type, found.link, found.hop};
+}
+
+Status judge_route(const Result<RouteAnswer>& answer, const Subnet& subnet, unsigned link)
+{
+    const std::string found = obstacle(answer, link);
+    if (found.empty())
+        return {};
+    const std::string from = dotted(subnet.gateway());
+    const std::string to = dotted(subnet.inside());
+    return std::unexpected(Error{Code::network_setup_failed, answer ? 0 : answer.error().number,
+                                 "packets from " + from + " to " + to + " would not go over link " +
+                                     std::to_string(link) + ": " + found + " (ip route get " + to +
+                                     " from " + from + ")"});
+}
+
+} // namespace anchorhold

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/subnets.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <dirent.h>
+#include <memory>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr unsigned subnet_length = 30;
+constexpr std::uint32_t subnet_size = 4;
+constexpr std::string_view suffix = "/30";
+constexpr std::size_t most_named = 5; // routes, in a message
+
+std::uint32_t mask_of(unsigned length)
+{
+    return length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
+}
+
+// Ranges that are disjoint, ascending: each in another one is left out.
+std::vector<RoutedRange> outermost(std::vector<RoutedRange> ranges)
+{
+    std::ranges::sort(ranges, [](const RoutedRange& one, const RoutedRange& other) {
+        return one.base != other.base ? one.base < other.base : one.length < other.length;
+    });
+    std::vector<RoutedRange> kept;
+    for (const RoutedRange& range : ranges) {
+        if (kept.empty() || range.base > kept.back().last())
+            kept.push_back(range);
+    }
+    return kept;
+}
+
+std::string folder_of(const StateDir& state)
+{
+    return state.path() + "/subnets";
+}
+
+std::string name_of(const Subnet& subnet)
+{
+    std::string text = subnet.text();
+    text.resize(text.size() - suffix.size());
+    return text;
+}
+
+std::string path_of(const StateDir& state, const Subnet& subnet)
+{
+    return folder_of(state) + "/" + name_of(subnet);
+}
+
+// "KEY.GENERATION", the link's text; nothing when there is none.
+Result<std::optional<std::string>> owner_at(const std::string& path)
+{
+    std::array<char, 256> text{};
+    const ssize_t got = ::readlink(path.c_str(), text.data(), text.size());
+    if (got < 0 && errno == ENOENT)
+        return std::nullopt;
+    if (got < 0 && errno == EINVAL)
+        return fail(Code::network_setup_failed, path + " is no reservation; remove it");
+    if (got < 0)
+        return fail_errno("read the reservation " + path, errno);
+    return std::string(text.data(), static_cast<std::size_t>(got));
+}
+
+std::string owner_text(const RunKey& key, std::string_view generation)
+{
+    return key.text() + "." + std::string(generation);
+}
+
+// A hold that a crash left: nobody but us touches it, for we hold the run's lock.
+Status drop_own(const std::string& path, const RunKey& key)
+{
+    AH_TRY(const auto owner, owner_at(path), "");
+    if (owner && owner->starts_with(key.text() + ".") && ::unlink(path.c_str()) != 0)
+        return fail_errno("take the reservation " + path + " over", errno);
+    return {};
+}
+
+// Whether it is ours now; else somebody holds it.
+Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_view generation)
+{
+    const std::string owner = owner_text(key, generation);
+    if (::symlink(owner.c_str(), path.c_str()) == 0)
+        return true;
+    if (errno != EEXIST)
+        return fail_errno("make the reservation " + path, errno);
+    AH_CHECK(drop_own(path, key), "");
+    if (::symlink(owner.c_str(), path.c_str()) == 0)
+        return true;
+    if (errno != EEXIST)
+        return fail_errno("make the reservation " + path, errno);
+    return false;
+}
+
+bool overlap(const RoutedRange& range, const Subnet& subnet)
+{
+    return range.base <= subnet.base + (subnet_size - 1) && subnet.base <= range.last();
+}
+
+std::string names_of(const std::vector<RoutedRange>& ranges)
+{
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ranges.size(), most_named); ++i)
+        text += (i == 0 ? "" : ", ") + ranges[i].text();
+    if (ranges.size() > most_named)
+        text += " and " + std::to_string(ranges.size() - most_named) + " more";
+    return text;
+}
+
+// What takes places of the pool, but for our own links' routes, which lie in what is held.
+std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRange> routed,
+                                   const std::vector<Hold>& holds)
+{
+    std::erase_if(routed, [&](const RoutedRange& range) {
+        return range.last() < pool.base || pool.last() < range.base ||
+               std::ranges::any_of(
+                   holds,
+                   [&range](const Hold& hold) {
+                       return range.length >= subnet_length && overlap(range, hold.subnet);
+                   });
+    });
+    return outermost(std::move(routed));
+}
+
+RoutedRange range_of(const Prefix& pool)
+{
+    std::uint32_t base = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        base = (base << 8) | pool.bytes()[i];
+    return {base, pool.length(), 0};
+}
+
+std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
+                               const std::vector<RoutedRange>& routed)
+{
+    const RoutedRange places = range_of(pool);
+    AH_TRY(auto holds, held_subnets(state), "count what is held of the pool " + pool.text());
+    std::erase_if(holds, [&](const Hold& hold) { return !overlap(places, hold.subnet); });
+    const std::vector<RoutedRange> others = others_in(places, routed, holds);
+    if (holds.empty()) {
+        return fail(Code::network_setup_failed,
+                    "every subnet of the pool " + pool.text() + " is routed: " + names_of(others));
+    }
+    const std::string runs = holds.size() == 1 ? " run is" : " runs are";
+    return fail(Code::network_setup_failed,
+                "the pool " + pool.text() + " is used up: " + std::to_string(holds.size()) + runs +
+                    " live" +
+                    (others.empty() ? "" : ", and the rest is routed: " + names_of(others)));
+}
+
+} // namespace
+
+std::uint32_t RoutedRange::last() const
+{
+    return base | ~mask_of(length);
+}
+
+std::string RoutedRange::text() const
+{
+    const std::uint32_t bytes = htonl(base);
+    std::array<char, INET_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET, &bytes, text.data(), text.size());
+    return std::string(text.data()) + "/" + std::to_string(length);
+}
+
+Result<Walk> Walk::through(const Prefix& pool, const RunKey& key,
+                           const std::vector<RoutedRange>& routed)
+{
+    if (!pool.is_v4() || pool.length() > subnet_length)
+        return fail(Code::invalid_policy, "the pool " + pool.text() + " has no room for a /30");
+    const std::uint32_t places = std::uint32_t{1} << (subnet_length - pool.length());
+    std::uint64_t named = 0; // 12 hexadecimal digits
+    std::from_chars(key.text().data(), key.text().data() + key.text().size(), named, 16);
+    return Walk(range_of(pool).base, places, static_cast<std::uint32_t>(named % places),
+                outermost(routed));
+}
+
+Subnet Walk::at(std::uint32_t turn) const
+{
+    return {base_ + (start_ + turn) % places_ * subnet_size};
+}
+
+std::uint32_t Walk::turn_of(const Subnet& subnet) const
+{
+    return ((subnet.base - base_) / subnet_size + places_ - start_) % places_;
+}
+
+const RoutedRange* Walk::routed_at(const Subnet& subnet) const
+{
+    // They are disjoint: the first that does not end before the subnet begins decides.
+    const auto found = std::ranges::lower_bound(routed_, subnet.base, {}, &RoutedRange::last);
+    return found != routed_.end() && overlap(*found, subnet) ? &*found : nullptr;
+}
+
+std::optional<Subnet> Walk::next()
+{
+    while (turn_ < places_) {
+        ++steps_;
+        const Subnet subnet = at(turn_);
+        const RoutedRange* const routed = routed_at(subnet);
+        if (routed == nullptr) {
+            ++turn_;
+            return subnet;
+        }
+        // Where the pool's end comes before the range's, the walk goes on at its beginning.
+        const std::uint32_t end = base_ + places_ * subnet_size - 1;
+        const std::uint32_t last = std::min(routed->last(), end);
+        turn_ += (last - subnet.base) / subnet_size + 1;
+    }
+    return std::nullopt;
+}
+
+Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
+                              const Prefix& pool, const std::vector<RoutedRange>& routed)
+{
+    AH_TRY(Walk walk, Walk::through(pool, key, routed), "reserve a subnet");
+    while (const auto subnet = walk.next()) {
+        AH_TRY(const bool ours, try_hold(path_of(state, *subnet), key, generation),
+               "reserve a subnet");
+        if (ours)
+            return *subnet;
+    }
+    return used_up(state, pool, routed);
+}
+
+Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
+                      const Subnet& subnet)
+{
+    const std::string path = path_of(state, subnet);
+    AH_TRY(const auto owner, owner_at(path), "release the subnet " + subnet.text());
+    if (owner != owner_text(key, generation))
+        return {};
+    if (::unlink(path.c_str()) != 0)
+        return fail_errno("release the subnet " + subnet.text(), errno);
+    return {};
+}
+
+Result<std::vector<Hold>> held_subnets(const StateDir& state)
+{
+    struct Closer {
+        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+    };
+    const std::string folder = folder_of(state);
+    const std::unique_ptr<DIR, Closer> directory(::opendir(folder.c_str()));
+    if (!directory)
+        return fail_errno("open directory " + folder, errno);
+    std::vector<Hold> holds;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string name = entry->d_name;
+        const auto subnet = Subnet::parse(name + std::string(suffix), Code::network_setup_failed);
+        const auto owner = owner_at(folder + "/" + name);
+        const std::size_t dot = owner && *owner ? (*owner)->find('.') : std::string::npos;
+        if (subnet && dot != std::string::npos) // else no reservation, or released meanwhile
+            holds.push_back({*subnet, (*owner)->substr(0, dot), (*owner)->substr(dot + 1)});
+        errno = 0;
+    }
+    if (errno != 0)
+        return fail_errno("list " + folder, errno);
+    std::ranges::sort(holds, {}, [](const Hold& hold) { return hold.subnet.base; });
+    return holds;
+}
+
+Result<std::optional<Subnet>> subnet_of(const StateDir& state, const RunKey& key)
+{
+    const auto listed = held_subnets(state);
+    if (!listed && listed.error().number == ENOENT)
+        return std::nullopt; // nobody has reserved anything yet
+    AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
+    const auto own = std::ranges::find(holds, key.text(), &Hold::key);
+    return own == holds.end() ? std::nullopt : std::optional(own->subnet);
+}
+
+} // namespace anchorhold
