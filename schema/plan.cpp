@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 namespace anchorhold {
 namespace {
@@ -25,7 +26,23 @@ std::string directory_inside(const EndpointPlace& place, const RunPaths& paths)
     return paths.place + "/endpoint/" + place.endpoint.name;
 }
 
-void plan_relay(const std::vector<EndpointPlace>& places, const RunPaths& paths, Plan& plan)
+// What the relay dials for `endpoint`: its socket as mounted, or this machine by the link's
+// gateway, whose address is not known before the hook has chosen it.
+std::string relay_target(const Endpoint& endpoint, const std::vector<EndpointPlace>& places,
+                         const RunPaths& paths)
+{
+    if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to))
+        return "host:" + std::to_string(target->port.number());
+    for (const EndpointPlace& place : places) {
+        if (place.endpoint == endpoint)
+            return directory_inside(place, paths) + "/" + place.socket + "@" +
+                   place.identity.text();
+    }
+    std::abort(); // a unix: endpoint that nobody looked up: a bug
+}
+
+void plan_relay(const Request& request, const std::vector<EndpointPlace>& places,
+                const RunPaths& paths, bool confined, Plan& plan)
 {
     plan.mounts.push_back(
         {paths.place + "/relay", paths.relay, relay_options(paths.relay_mount_options)});
@@ -35,36 +52,48 @@ void plan_relay(const std::vector<EndpointPlace>& places, const RunPaths& paths,
 
     std::vector<std::string>& argv = plan.command_prefix;
     argv = {paths.place + "/relay", "--inside", paths.place + "/run", "--mark", paths.generation};
-    if (plan.network == NetworkNamespace::own)
+    // A namespace that an engine made is checked as well: a path can lead to the host's.
+    if (confined)
         argv.insert(argv.end(), {"--host-netns", paths.host_netns.text()});
-    if (plan.network == NetworkNamespace::own && paths.host_cookie != 0)
+    if (confined && paths.host_cookie != 0)
         argv.insert(argv.end(), {"--host-cookie", std::to_string(paths.host_cookie)});
     if (plan.cover_resolv_conf)
         argv.emplace_back("--dns");
-    for (const EndpointPlace& place : places) {
+    for (const Endpoint& endpoint : request.endpoints) {
         argv.emplace_back("--endpoint");
-        argv.push_back(std::to_string(place.endpoint.listen.number()) + "=" +
-                       directory_inside(place, paths) + "/" + place.socket + "@" +
-                       place.identity.text());
+        argv.push_back(std::to_string(endpoint.listen.number()) + "=" +
+                       relay_target(endpoint, places, paths));
     }
     argv.emplace_back("--");
     plan.extra_pids = 1;
 }
 
 // Ports the relay could not bind as a plain user: the resolver's 53 and an endpoint's below 1024.
-bool binds_low_port(const std::vector<EndpointPlace>& places, bool answers_dns)
+bool binds_low_port(const Request& request, bool answers_dns)
 {
-    return answers_dns || std::ranges::any_of(places, [](const EndpointPlace& place) {
-               return place.endpoint.listen.number() < 1024;
+    return answers_dns || std::ranges::any_of(request.endpoints, [](const Endpoint& endpoint) {
+               return endpoint.listen.number() < 1024;
            });
 }
 
-void plan_confinement(const Switches& switches, Plan& plan)
+// What every confined run loses. A filtered one has its network, so it keeps the proxies in it.
+void plan_confinement(const Request& request, const Decision& decision, const RunPaths& paths,
+                      Plan& plan)
 {
-    plan.drop_setkey_hook = true;
+    const bool filtered = decision.posture == Posture::filtered;
+    plan.drop_setkey_hook = plan.network == NetworkNamespace::own;
     plan.strip_net_caps = true;
-    plan.strip_proxies = true;
-    plan.seccomp = {.wanted = true, .deny_vsock = switches.vsock == Vsock::deny};
+    plan.strip_proxies = !filtered;
+    plan.exempt_relay = filtered && !request.endpoints.empty();
+    plan.cover_hosts = filtered;
+    if (filtered)
+        plan.hosts = paths.inside + "/hosts";
+    // Without a relay nothing answers at 127.0.0.1:53, and a lookup fails at once.
+    plan.cover_resolv_conf =
+        request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty());
+    if (plan.cover_resolv_conf)
+        plan.resolv_conf = paths.inside + "/resolv.conf";
+    plan.seccomp = {.wanted = true, .deny_vsock = request.switches.vsock == Vsock::deny};
 }
 
 } // namespace
@@ -93,19 +122,17 @@ Plan make_plan(const Request& request, const Decision& decision,
 {
     Plan plan;
     const bool open = decision.posture == Posture::open;
-    plan.network = open ? NetworkNamespace::keep : NetworkNamespace::own;
+    const bool keep = open || decision.technique == Technique::in_place;
+    plan.network = keep ? NetworkNamespace::keep : NetworkNamespace::own;
     if (decision.untouched)
         return plan;
     if (!open)
-        plan_confinement(request.switches, plan);
+        plan_confinement(request, decision, paths, plan);
     plan.env = request.env;
-    if (decision.technique == Technique::relay) {
-        plan.cover_resolv_conf = !open && request.switches.dns == Dns::nxdomain;
-        plan.free_low_ports = !open && binds_low_port(places, plan.cover_resolv_conf);
-        plan_relay(places, paths, plan);
+    if (!request.endpoints.empty()) {
+        plan.free_low_ports = !open && binds_low_port(request, plan.cover_resolv_conf);
+        plan_relay(request, places, paths, !open, plan);
     }
-    if (plan.cover_resolv_conf)
-        plan.resolv_conf = paths.inside + "/resolv.conf";
     plan.hooks = true;
     plan.hook_path = paths.hook;
     plan.state_dir = paths.state_dir;

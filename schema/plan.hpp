@@ -27,7 +27,7 @@ struct MountEdit { // one entry appended to `mounts`
     friend bool operator==(const MountEdit&, const MountEdit&) = default;
 };
 
-struct EndpointPlace { // an endpoint after its socket was found on the host
+struct EndpointPlace { // a unix: endpoint after its socket was found on the host
     Endpoint endpoint;
     std::string directory; // resolved host directory, bound read-only into the container
     std::string socket;    // the socket's file name in it
@@ -78,6 +78,7 @@ struct Plan {
     friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+// `places` are those of the request's unix: endpoints, each of them.
 Plan make_plan(const Request& request, const Decision& decision,
                const std::vector<EndpointPlace>& places, const RunPaths& paths);
 

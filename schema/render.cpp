@@ -75,6 +75,24 @@ std::string joined(const std::vector<std::string>& words)
     return text;
 }
 
+std::vector<std::string> network_of(const Plan& plan)
+{
+    if (plan.network == NetworkNamespace::own)
+        return {"its own, fresh"};
+    if (plan.strip_net_caps)
+        return {"the engine's, filtered in place"};
+    return {};
+}
+
+std::vector<std::string> proxies_of(const Plan& plan)
+{
+    if (plan.strip_proxies)
+        return {"removed"};
+    if (plan.exempt_relay)
+        return {"kept, with the relay's addresses in NO_PROXY"};
+    return {};
+}
+
 } // namespace
 
 std::string render_table(const std::vector<std::vector<std::string>>& rows)
@@ -170,11 +188,14 @@ Facts facts_of(const Plan& plan)
         return wanted ? std::vector<std::string>{what} : std::vector<std::string>{};
     };
     return {
-        {"network namespace", when(plan.network == NetworkNamespace::own, "its own, fresh")},
+        {"network namespace", network_of(plan)},
         {"command", one(plan.command_prefix.empty() ? "" : joined(plan.command_prefix) + " ...")},
         {"mounts", mounts},
-        {"resolv.conf", when(plan.cover_resolv_conf, "answered with NXDOMAIN inside")},
-        {"proxy variables", when(plan.strip_proxies, "removed")},
+        {"hosts file", when(plan.cover_hosts, "names as they are when the run is created")},
+        {"resolv.conf", when(plan.cover_resolv_conf, plan.command_prefix.empty()
+                                                         ? "without a resolver behind it"
+                                                         : "answered with NXDOMAIN inside")},
+        {"proxy variables", proxies_of(plan)},
         {"variables set", env},
         {"capabilities", when(plan.strip_net_caps, "CAP_NET_ADMIN and CAP_NET_RAW removed")},
         {"system calls", when(plan.seccomp.wanted,

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace anchorhold;
 
 namespace {
@@ -44,13 +46,24 @@ const EndpointPlace model{endpoint("model", 8080, "unix:/run/brokers/42/broker.s
 const EndpointPlace search{
     endpoint("search", 9000, "unix:/run/search/1/s"), "/run/search/1", "s", {24, 100}};
 
-Plan planned(Request request, std::vector<EndpointPlace> places)
+Plan planned(Request request, std::vector<EndpointPlace> places,
+             GivenNetns given = GivenNetns::fresh)
 {
     for (const EndpointPlace& place : places)
         request.endpoints.push_back(place.endpoint);
-    const auto decision = decide(request, {true, true});
-    REQUIRE(decision);
+    const auto decision = decide(request, {true, true, true, true, {}}, given);
+    REQUIRE_MESSAGE(decision.has_value(), decision.error().what);
     return make_plan(request, *decision, places, paths());
+}
+
+Request over_veth(Egress egress, std::vector<Endpoint> endpoints)
+{
+    Request request = asking(egress);
+    request.switches.tcp = Tcp::veth;
+    request.endpoints = std::move(endpoints);
+    if (egress == Egress::allowlist)
+        request.allow = *parse_allow("x.org, 192.0.2.0/24");
+    return request;
 }
 
 // What every run that is not left alone gets.
@@ -87,6 +100,34 @@ std::vector<MountEdit> model_mounts()
              {"bind", "ro", "nosuid", "nodev", "noatime"}},
             {"/dev/anchorhold/run", "/run/anchorhold/runs/0123456789ab/inside", of_directory},
             {"/dev/anchorhold/endpoint/model", "/run/brokers/42", of_directory}};
+}
+
+const Endpoint database = endpoint("db", 5432, "tcp:host:9000");
+
+const std::vector<std::string> relayed_in_filtered{
+    "/dev/anchorhold/relay",
+    "--inside",
+    "/dev/anchorhold/run",
+    "--mark",
+    "00112233445566ff",
+    "--host-netns",
+    "4:4026531840",
+    "--host-cookie",
+    "77",
+    "--dns",
+    "--endpoint",
+    "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+    "--"};
+
+Plan filtered()
+{
+    Plan plan = confined();
+    plan.strip_proxies = false;
+    plan.cover_hosts = true;
+    plan.hosts = "/run/anchorhold/runs/0123456789ab/inside/hosts";
+    plan.cover_resolv_conf = true;
+    plan.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
+    return plan;
 }
 
 } // namespace
@@ -174,6 +215,113 @@ TEST_CASE("open with an endpoint gets the relay and nothing taken away")
                                "--"};
     expected.extra_pids = 1;
     CHECK(planned(asking(Egress::open), {model}) == expected);
+}
+
+TEST_CASE("a sealed run dials the gateway from a namespace of its own, in the request's order")
+{
+    Plan expected = confined();
+    expected.mounts = model_mounts();
+    expected.command_prefix = {"/dev/anchorhold/relay",
+                               "--inside",
+                               "/dev/anchorhold/run",
+                               "--mark",
+                               "00112233445566ff",
+                               "--host-netns",
+                               "4:4026531840",
+                               "--host-cookie",
+                               "77",
+                               "--dns",
+                               "--endpoint",
+                               "5432=host:9000",
+                               "--endpoint",
+                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+                               "--"};
+    expected.cover_resolv_conf = true;
+    expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
+    expected.free_low_ports = true;
+    expected.extra_pids = 1;
+    CHECK(planned(over_veth(Egress::off, {database}), {model}) == expected);
+}
+
+TEST_CASE("port exact: an endpoint's port inside and the broker's outside are each their own")
+{
+    const Plan plan = planned(over_veth(Egress::off, {database}), {});
+    CHECK(std::ranges::count(plan.command_prefix, "5432=host:9000") == 1);
+    CHECK(std::ranges::count(plan.command_prefix, "--endpoint") == 1);
+}
+
+TEST_CASE("sealed plan has no route, sysctl, DNS, masquerade: nothing of a filtered one")
+{
+    Request request = over_veth(Egress::off, {database});
+    request.switches.dns = Dns::none;
+    Plan expected = confined();
+    expected.mounts = {model_mounts()[0], model_mounts()[1]};
+    expected.command_prefix = {"/dev/anchorhold/relay",
+                               "--inside",
+                               "/dev/anchorhold/run",
+                               "--mark",
+                               "00112233445566ff",
+                               "--host-netns",
+                               "4:4026531840",
+                               "--host-cookie",
+                               "77",
+                               "--endpoint",
+                               "5432=host:9000",
+                               "--"};
+    expected.extra_pids = 1;
+    CHECK(planned(request, {}) == expected); // neither hosts nor resolv.conf nor free_low_ports
+    request.switches.dns = Dns::nxdomain;    // and names are refused, not looked up
+    CHECK(planned(request, {}).cover_resolv_conf);
+    CHECK(!planned(request, {}).cover_hosts);
+}
+
+TEST_CASE("a run filtered by a link of its own keeps its proxies and gets pinned names")
+{
+    Plan expected = filtered();
+    CHECK(planned(over_veth(Egress::allowlist, {}), {}) == expected);
+
+    expected.mounts = model_mounts();
+    expected.command_prefix = relayed_in_filtered;
+    expected.exempt_relay = true;
+    expected.free_low_ports = true;
+    expected.extra_pids = 1;
+    CHECK(planned(over_veth(Egress::allowlist, {}), {model}) == expected);
+    // Host networking is moved.
+    CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::host) == expected);
+}
+
+TEST_CASE("a run filtered in place stays in its engine's network, and the engine's hook stays")
+{
+    Plan expected = filtered();
+    expected.network = NetworkNamespace::keep;
+    expected.drop_setkey_hook = false;
+    CHECK(planned(over_veth(Egress::allowlist, {}), {}, GivenNetns::engines) == expected);
+
+    expected.mounts = model_mounts();
+    expected.command_prefix = relayed_in_filtered; // checked to be no host's all the same
+    expected.exempt_relay = true;
+    expected.free_low_ports = true;
+    expected.extra_pids = 1;
+    CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::engines) == expected);
+}
+
+TEST_CASE("a filtered run under dns: none keeps its resolv.conf and not its hosts file")
+{
+    Request request = over_veth(Egress::allowlist, {});
+    request.switches.dns = Dns::none;
+    Plan expected = filtered();
+    expected.cover_resolv_conf = false;
+    expected.resolv_conf.clear();
+    CHECK(planned(request, {}) == expected);
+}
+
+TEST_CASE("proxy variables gone on sealed, relayed, severed; in filtered they stay")
+{
+    CHECK(planned(asking(Egress::off), {}).strip_proxies);
+    CHECK(planned(asking(Egress::off), {model}).strip_proxies);
+    CHECK(planned(over_veth(Egress::off, {database}), {}).strip_proxies);
+    CHECK(!planned(over_veth(Egress::allowlist, {}), {model}).strip_proxies);
+    CHECK(!planned(asking(Egress::open), {model}).strip_proxies);
 }
 
 TEST_CASE("a profile's env is set in every posture")

@@ -61,3 +61,17 @@ TEST_CASE("a plan names only what it does")
           "proxy variables:    removed\n"
           "variables set:      A=1\n");
 }
+
+TEST_CASE("a filtered run's plan tells whose network it is and what becomes of names and proxies")
+{
+    Plan plan;
+    plan.network = NetworkNamespace::keep;
+    plan.strip_net_caps = true;
+    plan.exempt_relay = plan.cover_hosts = plan.cover_resolv_conf = true;
+    CHECK(render_facts(facts_of(plan)) ==
+          "network namespace:  the engine's, filtered in place\n"
+          "hosts file:         names as they are when the run is created\n"
+          "resolv.conf:        without a resolver behind it\n"
+          "proxy variables:    kept, with the relay's addresses in NO_PROXY\n"
+          "capabilities:       CAP_NET_ADMIN and CAP_NET_RAW removed\n");
+}
