@@ -4,6 +4,7 @@
 // nobody knows is passed over, so that what a later version of the same schema wrote can be too.
 #include "schema/record.hpp"
 
+#include "schema/record_parts.hpp"
 #include "schema/run_key.hpp"
 
 #include <algorithm>
@@ -262,6 +263,12 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("drops")) {
         AH_TRY(record.drops, read_count(*at), "");
     }
+    if (const auto at = root.find("denied")) {
+        AH_TRY(record.denied, read_denied(*at), "");
+    }
+    if (const auto at = root.find("network")) {
+        AH_TRY(record.network, read_network(*at), "");
+    }
     AH_CHECK(check_names(root, record), "");
     return record;
 }
@@ -306,6 +313,9 @@ std::string to_json(const Record& record)
     for (const auto& [name, member] : lists)
         out.strings(name, record.*member);
     out.key("drops").integer(signed_of(record.drops));
+    write_denied(out.key("denied"), record.denied);
+    if (record.network)
+        write_network(out.key("network"), *record.network);
     write_circumstances(out, record);
     out.end_object();
     return out.take();

@@ -9,6 +9,29 @@ using namespace anchorhold;
 
 namespace {
 
+Prefix prefix(std::string_view text)
+{
+    return *Prefix::parse(text, Code::invalid_request);
+}
+
+// No member has its default.
+Network whole_network()
+{
+    Network network;
+    network.pool = prefix("10.64.0.0/12");
+    network.enable_forwarding = true;
+    network.broker_ports = {9000, 65535};
+    network.allow = {{prefix("10.1.0.0/16"), {5432, 5439, false}},
+                     {prefix("2001:db8::/32"), {53, 53, true}}};
+    network.deny = {{prefix("10.1.9.0/24"), {1, 65535, false}}};
+    network.names = {{"x.org", {"192.0.2.1", "2001:db8::1"}}, {"gone.org", {}}};
+    network.subnet = Subnet{0x0a400004};
+    network.link = 4294967295U;
+    network.node = {prefix("192.0.2.7"), prefix("fd12::7")};
+    network.links = {1, 2, 4294967295U};
+    return network;
+}
+
 // No member has its default.
 Record full()
 {
@@ -41,6 +64,8 @@ Record full()
     record.removed_hooks = {"/usr/bin/dockerd"};
     record.replaced_netns = "/proc/1/ns/net";
     record.drops = 7;
+    record.denied = {{"192.0.2.9", 80, false, 1767225600}, {"2001:db8::9", 53, true, 1767225601}};
+    record.network = whole_network();
     record.delegate = "/usr/sbin/runc";
     record.bundle = "/b";
     record.config_digest = std::string(64, 'a');
@@ -142,6 +167,7 @@ TEST_CASE("a whole record as programs see it")
   "removed_caps": [],
   "removed_hooks": [],
   "drops": 0,
+  "denied": [],
   "replaced_netns": "",
   "delegate": "",
   "bundle": "",
@@ -151,6 +177,106 @@ TEST_CASE("a whole record as programs see it")
   "host_pidns": "0:0"
 }
 )");
+}
+
+TEST_CASE("a run's network as programs see it")
+{
+    Record record = fresh();
+    record.denied = {{"192.0.2.9", 80, false, 1767225600}};
+    record.network = Network{};
+    record.network->allow = {{prefix("10.1.0.0/16"), {5432, 5439, false}}};
+    record.network->names = {{"x.org", {"192.0.2.1"}}};
+    record.network->subnet = Subnet{0xc6120000};
+    const std::string text = to_json(record);
+    const std::string expected = R"(  "denied": [
+    {
+      "to": "192.0.2.9",
+      "port": 80,
+      "protocol": "TCP",
+      "last": 1767225600
+    }
+  ],
+  "network": {
+    "pool": "198.18.0.0/15",
+    "enable_forwarding": false,
+    "broker_ports": [],
+    "allow": [
+      {
+        "to": "10.1.0.0/16",
+        "protocol": "TCP",
+        "port": 5432,
+        "endPort": 5439
+      }
+    ],
+    "deny": [],
+    "names": [
+      {
+        "name": "x.org",
+        "addresses": [
+          "192.0.2.1"
+        ]
+      }
+    ],
+    "subnet": "198.18.0.0/30",
+    "node": [],
+    "links": []
+  },
+  "replaced_netns")";
+    CHECK_MESSAGE(text.contains(expected), text);
+    const auto read = parse_record(text);
+    REQUIRE(read);
+    CHECK(*read == record);
+}
+
+TEST_CASE("upgrade: a record of before there were networks is read, one with more is too")
+{
+    std::string before = to_json(fresh());
+    const std::string member = "  \"denied\": [],\n";
+    before.erase(before.find(member), member.size());
+    const auto read = parse_record(before);
+    REQUIRE(read);
+    CHECK(*read == fresh());
+    const auto least_network = parse_record(
+        std::string(least) + R"(,"network":{"of_tomorrow":1},"denied":[{"to":"::"}]})");
+    REQUIRE(least_network);
+    CHECK(least_network->network == Network{});
+    CHECK(least_network->denied == std::vector<Denied>{{"::", 0, false, 0}});
+}
+
+TEST_CASE("a network that could become other rules than were decided is refused, with its place")
+{
+    const auto with = [](const std::string& member) {
+        return refusal(std::string(least) + R"(,"network":{)" + member + "}}");
+    };
+    CHECK(with(R"("pool":"10.0.0.1/8")") ==
+          "network.pool: \"10.0.0.1/8\" has bits set beyond its prefix length");
+    CHECK(with(R"("broker_ports":[0])") ==
+          "network.broker_ports[0]: expected a number of 1 to 65535");
+    CHECK(with(R"("broker_ports":[65536])") ==
+          "network.broker_ports[0]: expected a number of 1 to 65535");
+    CHECK(with(R"("allow":[{"to":"10.0.0.0/8","protocol":"TCP","port":2}])") ==
+          "network.allow[0]: has no \"endPort\"");
+    CHECK(with(R"("deny":[{"to":"10.0.0.0/8","protocol":"TCP","port":2,"endPort":1}])") ==
+          "network.deny[0].endPort: expected a number of 2 to 65535");
+    CHECK(with(R"("deny":[{"to":"10.0.0.0/8","protocol":"SCTP","port":2,"endPort":2}])") ==
+          "network.deny[0].protocol: expected TCP or UDP");
+    CHECK(with(R"("allow":[{"to":"x.org","protocol":"TCP","port":2,"endPort":2}])") ==
+          "network.allow[0].to: \"x.org\" is not an address");
+    CHECK(with(R"("names":[{"name":"x.org\n192.0.2.1 y.org"}])") ==
+          "network.names[0].name: expected a host name");
+    CHECK(with(R"("names":[{"name":"*.org"}])") == "network.names[0].name: expected a host name");
+    CHECK(with(R"("names":[{"name":"x.org","addresses":["192.0.2.0/24"]}])") ==
+          "network.names[0].addresses[0]: expected an address");
+    CHECK(with(R"("subnet":"198.18.0.0/29")") ==
+          "network.subnet: \"198.18.0.0/29\" is not a /30 of IPv4");
+    CHECK(with(R"("link":-1)") == "network.link: expected a number of 0 to 4294967295");
+    CHECK(with(R"("links":[4294967296])") ==
+          "network.links[0]: expected a number of 0 to 4294967295");
+    CHECK(with(R"("node":["x"])") == "network.node[0]: \"x\" is not an address");
+    CHECK(refusal(std::string(least) + R"(,"network":[]})") == "network: expected an object");
+    CHECK(refusal(std::string(least) + R"(,"denied":[{"port":1}]})") == "denied[0]: has no \"to\"");
+    CHECK(refusal(std::string(least) + R"(,"denied":[{"to":"::","port":65536}]})") ==
+          "denied[0].port: expected a number of 0 to 65535");
 }
 
 TEST_CASE("a record of a newer schema is refused, what is missing or unknown in ours is not")
