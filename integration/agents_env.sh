@@ -8,6 +8,7 @@
 needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
 enter_lab
 make_rootfs "$lab/rootfs"
+open_world
 start_broker model
 remember_kernel
 agent_policy() {
@@ -75,7 +76,9 @@ agent_policy
 
 # ---- exec ---------------------------------------------------------------------------------------
 
-bundle long "$proxies | $by_profile" sh -c 'echo up; exec sleep infinity'
+# Without us it would be on the host's network, where all of this is within reach.
+bundle long "$proxies | $by_profile | del(.linux.namespaces[] | select(.type == \"network\"))" \
+    sh -c 'echo up; exec sleep infinity'
 start_ready in_cell long
 jq -n --argjson proxies "$spellings" '{cwd: "/", args: ["env"], user: {uid: 0, gid: 0},
     env: (["PATH=/bin", "KEPT=yes"] + ($proxies | map(. + "hunter2")))}' >"$lab/process.json"
@@ -93,7 +96,7 @@ check "an exec asks the model" \
     contains "$("$runtime" exec long attempt ask=8080)" "ask=8080 reached"
 # What a program sets for itself, from a file of its workspace or by hand, changes nothing outside.
 in_shell() { "$runtime" exec long sh -c "$1" 2>&1; }
-dotfile='export HTTPS_PROXY=http://10.9.9.9:3128'
+dotfile='export HTTPS_PROXY=http://203.0.113.1:443'
 check "C-49 a proxy that a dot-file names is out of reach at once" contains \
     "$(in_shell "$dotfile; attempt tcp=\${HTTPS_PROXY#http://}")" "Network is unreachable"
 for variables in 'HTTP_PROXY= ALL_PROXY= NO_PROXY=' 'http_proxy= no_proxy=*' \

@@ -20,7 +20,7 @@ check "severed" turns_red severed 'B-25|B-26|B-28|B-33|B-34|B-35|B-54|B-56|B-58'
 check "relayed" turns_red relayed \
     '.*the answer arrives|each piece|B-37 bind the relay.s port$|B-37 trace the relay$|B-50 no secret in'
 check "agents_env" turns_red agents_env \
-    'C-14 no proxy|C-22 no proxy|the profile.s variable (is|reaches)|an exec asks|C-59|the record names'
+    'C-14 no proxy|C-22 no proxy|the profile.s variable (is|reaches)|an exec asks|C-49|B-22|C-59|the record names'
 check "bad_input" turns_red bad_input \
     'an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
 check "teardown" turns_red teardown 'and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
