@@ -128,6 +128,10 @@ Result<Found> open_socket(const std::string& path,
     Found found;
     found.shown = printable(path);
     found.name = path.substr(path.rfind('/') + 1);
+    // The relay enters the directory, wherever that is mounted, and dials this name.
+    if (found.name.size() >= sizeof sockaddr_un::sun_path)
+        return unavailable("the socket's name has " + std::to_string(found.name.size()) +
+                           " bytes, more than the 107 that unix(7) takes; rename it");
     AH_TRY(found.directory, open_directory(path, permitted), "");
     AH_TRY(found.socket,
            open_step({.base = found.directory.get(),

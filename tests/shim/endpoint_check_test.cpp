@@ -96,6 +96,20 @@ TEST_CASE("C-43: what is no served socket refuses the run and is not made")
     CHECK(judge(at) == at + " is a symlink; name the real place");
 }
 
+TEST_CASE("a name that the relay could not dial is told with its length; a long directory is fine")
+{
+    const Scratch scratch;
+    const std::string directory = scratch.folder(std::string(200, 'd'));
+    const std::string most(107, 's');
+    const UniqueFd broker = unix_socket(scratch / "short.sock");
+    REQUIRE(broker);
+    std::filesystem::rename(scratch / "short.sock", directory + "/" + most);
+    CHECK(judge(directory + "/" + most) == "served");
+    std::filesystem::rename(directory + "/" + most, directory + "/" + most + "s");
+    CHECK(judge(directory + "/" + most + "s") ==
+          "the socket's name has 108 bytes, more than the 107 that unix(7) takes; rename it");
+}
+
 TEST_CASE("a datagram socket is not what a relay can dial")
 {
     const Scratch scratch;
