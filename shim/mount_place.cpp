@@ -25,7 +25,9 @@ struct Mount {
     std::string destination; // normal
     std::string lands;       // the same behind the image's symbolic links
     std::string type;
+    std::string source;
     std::vector<std::string> options;
+    std::string strays; // why it may lie anywhere, or nothing
 
     bool has(std::string_view option) const
     {
@@ -86,9 +88,12 @@ Result<Mount> read_mount(json::View entry, const UniqueFd& rootfs)
     if (!destination)
         return std::unexpected(entry.expected("a member \"destination\""));
     AH_TRY(const std::string text, destination->bytes(), "");
-    Mount mount{entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}};
+    Mount mount{entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
     if (const auto type = entry.find("type"); type && !type->is_null()) {
         AH_TRY(mount.type, type->string(), "");
+    }
+    if (const auto source = entry.find("source"); source && !source->is_null()) {
+        AH_TRY(mount.source, source->bytes(), "");
     }
     AH_TRY(const auto options, container(entry, "options", json::Kind::array), "");
     for (const json::View& option : options ? options->items() : std::vector<json::View>()) {
@@ -98,12 +103,32 @@ Result<Mount> read_mount(json::View entry, const UniqueFd& rootfs)
     return mount;
 }
 
+// Below a volume the runtime follows the volume's links, not the image's: one could lead into the
+// tmpfs, and the mount points made after that would be made on the host. An ordinary volume in a
+// volume has none. Of what lies behind a relative source nothing is known here.
+std::string stray_link(const Mount& mount, const std::vector<Mount>& earlier)
+{
+    for (const Mount& volume : earlier) {
+        const bool below = is_at_or_below(mount.destination, volume.destination) &&
+                           mount.destination != volume.destination;
+        if (!below || (!volume.has("bind") && !volume.has("rbind")))
+            continue;
+        const std::string rest =
+            mount.destination.substr(volume.destination == "/" ? 0 : volume.destination.size());
+        const UniqueFd inside(::open(volume.source.c_str(), O_PATH | O_CLOEXEC));
+        if (!volume.source.starts_with('/') || (inside && resolve_inside(inside, rest) != rest))
+            return mount.where + " goes through a link in " + volume.where;
+    }
+    return {};
+}
+
 Result<std::vector<Mount>> read_mounts(json::View config, const UniqueFd& rootfs)
 {
     std::vector<Mount> mounts;
     AH_TRY(const auto list, container(config, "mounts", json::Kind::array), "");
     for (const json::View& entry : list ? list->items() : std::vector<json::View>()) {
         AH_TRY(Mount mount, read_mount(entry, rootfs), "");
+        mount.strays = stray_link(mount, mounts);
         mounts.push_back(std::move(mount));
     }
     return mounts;
@@ -129,7 +154,9 @@ std::string obstacle(std::string_view directory, const std::vector<Mount>& mount
         return "a symbolic link in the image";
     const std::string ours = std::string(directory) + "/anchorhold";
     std::string why = "no mount of its own";
-    for (const Mount& mount : mounts)
+    for (const Mount& mount : mounts) {
+        if (why.empty())
+            why = mount.strays;
         for (const std::string& path : {mount.destination, mount.lands}) {
             if (path == directory)
                 why = unfit(mount);
@@ -138,6 +165,7 @@ std::string obstacle(std::string_view directory, const std::vector<Mount>& mount
             else if (why.empty() && is_at_or_below(path, ours))
                 why = mount.where + " is in the way";
         }
+    }
     return why;
 }
 

@@ -112,6 +112,28 @@ TEST_CASE("the image's symbolic links are followed, even those that lead nowhere
     CHECK(place(image, {dev, bind("/a/other"), bind("/l")}) == "/dev/anchorhold");
 }
 
+TEST_CASE("a mount that goes through a link in a volume may lie anywhere")
+{
+    const Scratch image;
+    const Scratch volume;
+    volume.folder("plain");
+    link(volume, "/link", "/dev");
+    link(volume, "/deep/link", "../../dev");
+    const auto at_v = [](const std::string& source) {
+        return R"({"destination":"/v/","source":")" + source + R"(","options":["bind"]})";
+    };
+    const std::string vol = at_v(volume.path());
+    for (const char* path : {"/v/link", "/v/deep/link/x"}) {
+        CHECK(place(image, {dev, vol, bind(path)})
+                  .find("/dev: mounts[2] goes through a link in mounts[1]") != std::string::npos);
+        CHECK(place(image, {dev, vol, bind(path), tmpfs("/run")}) == "/run/anchorhold");
+    }
+    CHECK(place(image, {vol, bind("/v/link"), dev}) == "/dev/anchorhold");
+    CHECK(place(image, {dev, vol, bind("/v/plain"), bind("/v/new/one")}) == "/dev/anchorhold");
+    CHECK(place(image, {dev, bind("/v/link"), vol, bind("/v2/link")}) == "/dev/anchorhold");
+    CHECK(place(image, {dev, at_v("relative"), bind("/v/x"), tmpfs("/run")}) == "/run/anchorhold");
+}
+
 TEST_CASE("mounts that make no sense are refused with their place (C-54)")
 {
     const Scratch image;
