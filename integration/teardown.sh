@@ -261,7 +261,9 @@ one_bundle() {
 check "six of one bundle at once" one_bundle
 
 failed_is_recorded() {
-    until [ "$("$runtime" show --json first 2>/dev/null | jq -r .state)" = failed ]; do sleep 0.05; done
+    local state=planned
+    while [ "$state" = planned ]; do state=$("$runtime" show --json first | jq -r .state); done
+    same failed "$state"
 }
 
 # It has ended, or sleeps (clock_nanosleep) until its turn comes.
@@ -281,7 +283,7 @@ after_a_failed_one() {
     kill -KILL "$init"
     wait_for_end "$init"
     echo go >"$lab/released"
-    failed_is_recorded
+    failed_is_recorded || { kill -CONT $first; wait $first; return 1; }
     "$runtime" run --bundle "$lab/b/turns" second </dev/null >"$lab/turns.second" 2>&1 &
     second=$!
     waits_or_ended $second

@@ -68,7 +68,7 @@ Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const R
         mark != record->key + "." + record->generation ||
         record->config_digest != sha256_hex(prepared.original))
         return Mark::forged;
-    return *named == key ? Mark::ours : Mark::of_a_neighbour;
+    return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
 }
 
 // Prepared, and nobody else's edit in the way; two runs of one bundle take turns.
