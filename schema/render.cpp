@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/render.hpp"
 
+#include "schema/record_parts.hpp"
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -75,6 +77,43 @@ std::string joined(const std::vector<std::string>& words)
     return text;
 }
 
+void add_reaches(std::string_view verb, const std::vector<Reach>& reaches,
+                 std::vector<std::string>& lines)
+{
+    for (const Reach& reach : reaches)
+        lines.push_back(std::string(verb) + " " + reach.text());
+}
+
+std::vector<std::string> network_lines(const std::optional<Network>& network)
+{
+    if (!network)
+        return {};
+    std::vector<std::string> lines;
+    if (network->subnet)
+        lines.push_back("subnet " + network->subnet->text());
+    if (network->enable_forwarding)
+        lines.emplace_back("forwarding may be switched on, as the policy says");
+    for (const std::uint16_t port : network->broker_ports)
+        lines.push_back("the host's tcp " + std::to_string(port));
+    add_reaches("deny", network->deny, lines);
+    add_reaches("allow", network->allow, lines);
+    for (const PinnedName& pinned : network->names)
+        lines.push_back(printable(pinned.name + " is " + joined(pinned.addresses), 1000));
+    return lines;
+}
+
+std::vector<std::string> refused_lines(const Record& record)
+{
+    std::vector<std::string> lines;
+    if (record.drops != 0)
+        lines.push_back(std::to_string(record.drops) + " packets");
+    if (!record.denied.empty())
+        lines.push_back(std::to_string(record.denied.size()) +
+                        (record.denied.size() == 1 ? " destination" : " destinations") +
+                        ", see anchorhold denials");
+    return lines;
+}
+
 std::vector<std::string> network_of(const Plan& plan)
 {
     if (plan.network == NetworkNamespace::own)
@@ -146,6 +185,24 @@ std::string render_runs(const std::vector<Record>& records)
     return render_table(rows);
 }
 
+std::string render_denials(std::vector<Denied> denied)
+{
+    std::ranges::stable_sort(denied, {}, &Denied::last);
+    std::vector<std::vector<std::string>> rows{{"LAST", "DESTINATION", "PORT", "PROTOCOL"}};
+    for (const Denied& one : denied)
+        rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
+                        one.port == 0 ? "-" : std::to_string(one.port), one.udp ? "UDP" : "TCP"});
+    return render_table(rows);
+}
+
+std::string denials_json(std::vector<Denied> denied)
+{
+    std::ranges::stable_sort(denied, {}, &Denied::last);
+    json::Writer out(json::Layout::pretty);
+    write_denied(out, denied);
+    return out.take();
+}
+
 std::string render_record(const Record& record)
 {
     return record.sentence + "\n" +
@@ -159,6 +216,8 @@ std::string render_record(const Record& record)
                {"profile", one(record.profile)},
                {"technique", one(std::string(word_for(record.technique)))},
                {"endpoints", endpoint_lines(record.endpoints)},
+               {"network", network_lines(record.network)},
+               {"refused", refused_lines(record)},
                {"verified", one(joined(record.verified))},
                {"voids", all(record.voids)},
                {"other channels", all(record.other_channels)},

@@ -75,3 +75,63 @@ TEST_CASE("a filtered run's plan tells whose network it is and what becomes of n
           "proxy variables:    kept, with the relay's addresses in NO_PROXY\n"
           "capabilities:       CAP_NET_ADMIN and CAP_NET_RAW removed\n");
 }
+
+TEST_CASE("denials are told oldest first, for people and for programs")
+{
+    const std::vector<Denied> denied{{"2001:db8::9", 53, true, 1767225601},
+                                     {"192.0.2.9", 80, false, 1767225600},
+                                     {"192.0.2.8", 0, false, 1767225601}};
+    CHECK(render_denials(denied) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
+                                    "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
+                                    "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n"
+                                    "2026-01-01T00:00:01Z  192.0.2.8    -     TCP\n");
+    CHECK(denials_json({denied[0], denied[1]}) == R"([
+  {
+    "to": "192.0.2.9",
+    "port": 80,
+    "protocol": "TCP",
+    "last": 1767225600
+  },
+  {
+    "to": "2001:db8::9",
+    "port": 53,
+    "protocol": "UDP",
+    "last": 1767225601
+  }
+]
+)");
+    CHECK(render_denials({}) == "LAST  DESTINATION  PORT  PROTOCOL\n");
+    CHECK(denials_json({}) == "[]\n");
+}
+
+TEST_CASE("a filtered run's record shows its rules, its names and what was refused")
+{
+    Record record;
+    record.key = "0123456789ab";
+    record.generation = "0011223344556677";
+    record.id = "4f2a";
+    record.sentence = "Network: allowlist — confined: 2 destinations";
+    record.drops = 7;
+    record.denied = {{"192.0.2.9", 80, false, 1767225600}};
+    record.network = Network{};
+    record.network->subnet = Subnet{0xc6120000};
+    record.network->enable_forwarding = true;
+    record.network->broker_ports = {9000};
+    record.network->names = {{"x.org", {"203.0.113.1", "2001:db8::1"}}};
+    compile(*parse_allow("x.org"), *parse_allow("192.0.2.9"), *record.network);
+    CHECK(render_record(record) == "Network: allowlist — confined: 2 destinations\n"
+                                   "id:         4f2a\n"
+                                   "key:        0123456789ab.0011223344556677\n"
+                                   "state:      planned\n"
+                                   "why:        as_asked\n"
+                                   "technique:  none\n"
+                                   "network:    subnet 198.18.0.0/30\n"
+                                   "            forwarding may be switched on, as the policy says\n"
+                                   "            the host's tcp 9000\n"
+                                   "            deny 192.0.2.9/32 tcp 443\n"
+                                   "            allow 203.0.113.1/32 tcp 443\n"
+                                   "            allow 2001:db8::1/128 tcp 443\n"
+                                   "            x.org is 203.0.113.1 2001:db8::1\n"
+                                   "refused:    7 packets\n"
+                                   "            1 destination, see anchorhold denials\n");
+}
