@@ -3,9 +3,12 @@
 #include "shim/config_parts.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace anchorhold {
 namespace {
+
+const std::vector<std::string> file_options{"bind", "ro", "nosuid", "nodev", "noexec"};
 
 std::string mount_entry(std::string_view destination, std::string_view source,
                         const std::vector<std::string>& options)
@@ -15,15 +18,15 @@ std::string mount_entry(std::string_view destination, std::string_view source,
            ",\"options\":" + quoted_list(options) + "}";
 }
 
-Result<bool> covers_resolv_conf(json::View mounts)
+Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view path)
 {
-    for (const json::View& entry : mounts.items()) {
+    for (const json::View& entry : mounts ? mounts->items() : std::vector<json::View>()) {
         AH_CHECK(entry.object(), "");
         const auto destination = entry.find("destination");
         if (!destination)
             return std::unexpected(entry.expected("a member \"destination\""));
         AH_TRY(const std::string text, destination->bytes(), "");
-        if (normal_path(text) == "/etc/resolv.conf")
+        if (normal_path(text) == path)
             return true;
     }
     return false;
@@ -49,16 +52,21 @@ Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
 {
     AH_TRY(const auto mounts, container(config, "mounts", json::Kind::array), "");
     std::string list;
-    for (const MountEdit& mount : plan.mounts)
+    const auto append = [&](const MountEdit& mount) {
         list +=
             (list.empty() ? "" : ",") + mount_entry(mount.destination, mount.source, mount.options);
-    if (mounts && plan.cover_resolv_conf) {
-        AH_TRY(const bool covered, covers_resolv_conf(*mounts), "");
+    };
+    for (const MountEdit& mount : plan.mounts)
+        append(mount);
+    if (plan.cover_resolv_conf) {
+        AH_TRY(const bool covered, has_mount_at(mounts, "/etc/resolv.conf"), "");
         if (covered)
-            list += (list.empty() ? "" : ",") +
-                    mount_entry("/etc/resolv.conf", plan.resolv_conf,
-                                {"bind", "ro", "nosuid", "nodev", "noexec"});
+            append({"/etc/resolv.conf", plan.resolv_conf, file_options});
     }
+    // Without a resolver the names are nowhere else. So this one is not only covered: where the
+    // engine mounts none it lies on the image's file, which the runtime makes if there is none.
+    if (plan.cover_hosts)
+        append({"/etc/hosts", plan.hosts, file_options});
     if (!list.empty())
         edits.add_to_member(config, "mounts", json::Kind::array, Side::back, list);
     return {};

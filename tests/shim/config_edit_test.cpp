@@ -210,6 +210,18 @@ TEST_CASE("our mounts come last, and resolv.conf is covered where the engine mou
                              "etc/./resolv.conf", "/../etc/resolv.conf"})
         CHECK(edited(text_of({R"({"mounts":[{"destination":")", path, "\"}]}"}), plan).text ==
               text_of({R"({"mounts":[{"destination":")", path, "\"},", ours, resolv, "]}"}));
+    // The hosts file holds what there is of names, so it is there whatever the engine mounts.
+    plan.cover_hosts = true;
+    plan.hosts = "/run/i/hosts";
+    constexpr std::string_view hosts =
+        R"(,{"destination":"/etc/hosts","type":"none","source":"/run/i/hosts",)"
+        R"("options":["bind","ro","nosuid","nodev","noexec"]})";
+    CHECK(edited("{}", plan).text == text_of({"{\"mounts\":[", ours, hosts, "]}"}));
+    CHECK(edited(R"({"mounts":[{"destination":"/etc/hosts"}]})", plan).text ==
+          text_of({R"({"mounts":[{"destination":"/etc/hosts"},)", ours, hosts, "]}"}));
+    CHECK(
+        edited(R"({"mounts":[{"destination":"/etc/resolv.conf"}]})", plan).text ==
+        text_of({R"({"mounts":[{"destination":"/etc/resolv.conf"},)", ours, resolv, hosts, "]}"}));
     CHECK(refusal(R"({"mounts":{}})", plan) == "mounts: expected an array");
     CHECK(refusal(R"({"mounts":[{"destination":"/"},1]})", plan) ==
           "mounts[1]: expected an object");
