@@ -24,9 +24,49 @@ constexpr std::string_view proxy_names[] = {
     "node_use_env_proxy",
 };
 
+// Those that name no proxy themselves.
+constexpr std::string_view companions[] = {"no_proxy", "npm_config_noproxy", "node_use_env_proxy"};
+
+// What the relay listens on (its program is told 127.0.0.1), and the name for it.
+constexpr std::string_view relay_addresses[] = {"localhost", "127.0.0.1", "::1"};
+
 char small(char c)
 {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_same(std::string_view small_name, std::string_view name)
+{
+    return std::ranges::equal(small_name, name, {}, {}, small);
+}
+
+bool names_proxy(std::string_view entry)
+{
+    const std::string_view name = env_name(entry);
+    return is_proxy_name(name) && entry.size() > name.size() + 1 && // a value that is not empty
+           std::ranges::none_of(companions,
+                                [&](auto companion) { return is_same(companion, name); });
+}
+
+std::string_view trimmed(std::string_view text)
+{
+    constexpr std::string_view blanks = " \t";
+    const std::size_t begin = text.find_first_not_of(blanks);
+    return begin == std::string_view::npos
+               ? std::string_view()
+               : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+// Those of a comma-separated list that are not there yet.
+void add_entries(std::vector<std::string_view>& entries, std::string_view list)
+{
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(list.size(), part.size() + 1));
+        const std::string_view entry = trimmed(part);
+        if (!entry.empty() && std::ranges::find(entries, entry) == entries.end())
+            entries.push_back(entry);
+    }
 }
 
 } // namespace
@@ -38,9 +78,27 @@ std::string_view env_name(std::string_view entry)
 
 bool is_proxy_name(std::string_view name)
 {
-    return std::ranges::any_of(proxy_names, [&](std::string_view proxy) {
-        return std::ranges::equal(proxy, name, {}, {}, small);
-    });
+    return std::ranges::any_of(proxy_names, [&](auto proxy) { return is_same(proxy, name); });
+}
+
+std::optional<Exemption> exempt_relay(const std::vector<std::string>& environment)
+{
+    if (std::ranges::none_of(environment, names_proxy))
+        return std::nullopt;
+    std::vector<std::string_view> entries;
+    for (const std::string& entry : environment) {
+        const std::string_view name = env_name(entry);
+        if (is_same("no_proxy", name) && entry.size() > name.size())
+            add_entries(entries, std::string_view(entry).substr(name.size() + 1));
+    }
+    for (const std::string_view address : relay_addresses)
+        add_entries(entries, address);
+    Exemption exemption;
+    for (const std::string_view entry : entries)
+        exemption.upper.append(exemption.upper.empty() ? "" : ",").append(entry);
+    const bool all = std::ranges::find(entries, "*") != entries.end();
+    exemption.lower = all ? "*" : exemption.upper;
+    return exemption;
 }
 
 } // namespace anchorhold

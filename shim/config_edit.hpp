@@ -8,6 +8,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace anchorhold {
@@ -22,8 +24,13 @@ struct Edited {
 // config_ambiguous when a member an edit needs has the wrong type.
 Result<Edited> edit_config(const json::Document& config, const Plan& plan);
 
-// process.env (an array of strings) with proxies out and `env` set; nullopt: nothing to change.
-// Shared with the exec edit.
+// What is to be set in a process that is given that environment, replacing equal names: the plan's
+// variables, and where proxies stay the relay's exemption from them.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+Variables variables_for(const std::vector<std::string>& given, const Plan& plan);
+bool sets(const Variables& variables, std::string_view name);
+
+// process.env (an array of strings) with proxies out and those set. Shared with the exec edit.
 struct EnvEdit {
     std::vector<json::Splice> splices;
     std::vector<std::string> removed;

@@ -153,12 +153,6 @@ Status set_words(Edits& edits, json::View process, const Invocation& call)
     return append(edits, process, "env", quoted_values(call, "env"));
 }
 
-bool is_removed(std::string_view name, const Plan& plan)
-{
-    return (plan.strip_proxies && is_proxy_name(name)) ||
-           std::ranges::any_of(plan.env, [&](const auto& set) { return set.first == name; });
-}
-
 } // namespace
 
 Result<std::string> edit_process(std::string_view text, const Plan& plan)
@@ -205,10 +199,13 @@ Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest
     AH_TRY(const auto document,
            json::Document::parse(process_with_caps(call), Code::invalid_request), "--cap");
     AH_TRY(const CapsEdit caps, edit_capabilities(document.root()), "--cap");
+    const Variables variables = variables_for(values_of(call, "env"), plan);
     std::vector<OptionAt> drop;
     bool env_left = false;
     for (const OptionAt& option : call.options) {
-        const bool env = option.name == "env" && is_removed(env_name(option.value), plan);
+        const std::string_view name = env_name(option.value);
+        const bool env = option.name == "env" &&
+                         ((plan.strip_proxies && is_proxy_name(name)) || sets(variables, name));
         const bool cap = option.name == "cap" &&
                          std::ranges::find(caps.removed, option.value) != caps.removed.end();
         env_left = env_left || (option.name == "env" && !env);
@@ -220,8 +217,8 @@ Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest
     if (!env_left)
         return words;
     std::vector<std::string> set;
-    set.reserve(plan.env.size());
-    for (const auto& [name, value] : plan.env)
+    set.reserve(variables.size());
+    for (const auto& [name, value] : variables)
         set.push_back(std::string("--env=").append(name).append("=").append(value));
     words.insert(behind_verb, set.begin(), set.end());
     return words;

@@ -33,3 +33,73 @@ TEST_CASE("an entry's name ends at the first equals sign, or with the entry (C-5
     CHECK(env_name("B=line1\nline2") == "B");
     CHECK(env_name("A B=1") == "A B");
 }
+
+TEST_CASE("NO_PROXY theory per spelling: both say the same, with the relay's addresses (C-47)")
+{
+    const std::string ours = "localhost,127.0.0.1,::1";
+    struct Row {
+        std::vector<std::string> given;
+        std::string list;
+    };
+    const Row rows[] = {
+        {{}, ours},
+        {{"NO_PROXY="}, ours},
+        {{"NO_PROXY"}, ours},
+        {{"no_proxy=", "NO_PROXY=a"}, "a," + ours},
+        {{"NO_PROXY=10.0.0.0/8"}, "10.0.0.0/8," + ours},
+        {{"no_proxy=127.0.0.1:80"}, "127.0.0.1:80," + ours},
+        {{"NO_PROXY= localhost , ,x"}, "localhost,x,127.0.0.1,::1"},
+        {{"NO_PROXY=.corp,127.0.0.1"}, ".corp,127.0.0.1,localhost,::1"},
+        {{"no_proxy=a,b"}, "a,b," + ours},
+        {{"NO_PROXY=a,b", "no_proxy=b,c"}, "a,b,c," + ours},
+        {{"no_proxy=b,c", "NO_PROXY=a,b"}, "b,c,a," + ours},
+        {{"No_Proxy=a"}, "a," + ours},
+        {{"NO_PROXY=a", "NO_PROXY=b"}, "a,b," + ours},
+        {{"NO_PROXY=*.corp,x*"}, "*.corp,x*," + ours},
+        {{"npm_config_noproxy=a"}, ours},
+    };
+    for (const Row& row : rows) {
+        std::vector<std::string> environment = row.given;
+        environment.emplace_back("HTTPS_PROXY=http://p:1");
+        CHECK(exempt_relay(environment) == Exemption{row.list, row.list});
+        // And that again comes to the same.
+        CHECK(exempt_relay({"https_proxy=p", "NO_PROXY=" + row.list, "no_proxy=" + row.list}) ==
+              Exemption{row.list, row.list});
+    }
+}
+
+TEST_CASE("NO_PROXY theory per spelling: a star stays beside the addresses, and alone in no_proxy")
+{
+    const std::string ours = "localhost,127.0.0.1,::1";
+    struct Row {
+        std::vector<std::string> given;
+        std::string upper;
+    };
+    const Row rows[] = {
+        {{"NO_PROXY=*"}, "*," + ours},
+        {{"no_proxy=*"}, "*," + ours},
+        {{"NO_PROXY=*", "no_proxy=*"}, "*," + ours},
+        {{"NO_PROXY=a,*"}, "a,*," + ours},
+        {{"no_proxy= * ,a"}, "*,a," + ours},
+        {{"NO_PROXY=a", "no_proxy=*"}, "a,*," + ours},
+        {{"NO_PROXY=*", "no_proxy=a"}, "*,a," + ours},
+    };
+    for (const Row& row : rows) {
+        std::vector<std::string> environment = row.given;
+        environment.emplace_back("http_proxy=http://p:1");
+        CHECK(exempt_relay(environment) == Exemption{row.upper, "*"});
+        CHECK(exempt_relay({"http_proxy=p", "NO_PROXY=" + row.upper, "no_proxy=*"}) ==
+              Exemption{row.upper, "*"});
+    }
+}
+
+TEST_CASE("a proxy is a variable with a value, whichever of them it is")
+{
+    for (const char* entry : {"HTTP_PROXY=p", "https_proxy=p", "ALL_PROXY=socks5h://u:p@x:1",
+                              "all_proxy=p", "Ws_Proxy=p", "npm_config_https-proxy=p"})
+        CHECK_MESSAGE(exempt_relay({"A=1", entry}).has_value(), entry);
+    for (const char* entry :
+         {"", "A=1", "HTTP_PROXY=", "HTTP_PROXY", "all_proxy=", "NO_PROXY=a", "no_proxy=*",
+          "npm_config_noproxy=a", "NODE_USE_ENV_PROXY=1", "MY_HTTP_PROXY=p"})
+        CHECK_MESSAGE(!exempt_relay({entry}).has_value(), entry);
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/shim/edited.hpp"
 
+#include <cstdlib>
+
 using namespace anchorhold;
 
 namespace {
@@ -110,4 +112,72 @@ TEST_CASE("a capability in a spelling that only crun understands is refused")
                                "\"]}}}"}),
                       without_net_caps()) == text_of({"process.capabilities.bounding[1]: \"", name,
                                                       "\" is no capability's one spelling"}));
+}
+
+namespace {
+
+Plan exempting()
+{
+    Plan plan = nothing();
+    plan.exempt_relay = true;
+    return plan;
+}
+
+} // namespace
+
+TEST_CASE("proxies gone on sealed, relayed, severed; on filtered they stay and spare the relay")
+{
+    const std::string given =
+        R"({"process":{"args":["a"],"env":["https_proxy=p","A=1","NO_PROXY=x","no_proxy=*"]}})";
+    const auto env_in = [&](Posture posture) {
+        Decision decision;
+        decision.posture = posture;
+        decision.technique = posture == Posture::severed ? Technique::none : Technique::relay;
+        Request request;
+        const Port port = *Port::from(8080, Code::invalid_request);
+        if (posture != Posture::severed)
+            request.endpoints = {{"model", port, TcpTarget{"host", port}}};
+        const std::string text = edited(given, make_plan(request, decision, {}, {})).text;
+        const json::Document document = parsed(text);
+        return std::string(document.root().find("process")->find("env")->raw());
+    };
+    for (const Posture posture : {Posture::severed, Posture::relayed, Posture::sealed})
+        CHECK(env_in(posture) == R"(["A=1"])");
+    CHECK(env_in(Posture::filtered) ==
+          R"(["https_proxy=p","A=1","NO_PROXY=x,*,localhost,127.0.0.1,::1","no_proxy=*"])");
+}
+
+TEST_CASE("child without proxy untouched (C-47)")
+{
+    for (const char* env :
+         {"[]", "null", R"([ "A=1" , "PATH=\u002f" ])", R"(["NO_PROXY=a","no_proxy=*"])",
+          R"(["HTTP_PROXY=","https_proxy","NODE_USE_ENV_PROXY=1"])"}) {
+        const std::string text = text_of({R"({"process":{"env":)", env, "}}"});
+        CHECK(edited(text, exempting()).text == text);
+    }
+    CHECK(edited(R"({"process":{}})", exempting()).text == R"({"process":{}})");
+}
+
+TEST_CASE("worker's ALL_PROXY alone writes nothing: our own environment is not the child's")
+{
+    REQUIRE(::setenv("ALL_PROXY", "http://worker:1", 1) == 0);
+    const std::string text = R"({"process":{"env":["A=1"]}})";
+    const Edited done = edited(text, exempting());
+    CHECK(::unsetenv("ALL_PROXY") == 0);
+    CHECK(done.text == text);
+}
+
+TEST_CASE("an exemption counts what the profile sets, and replaces every entry of its name")
+{
+    Plan plan = exempting();
+    plan.env = {{"https_proxy", "p"}, {"no_proxy", "corp"}, {"A", "1"}};
+    CHECK(
+        edited(R"({"process":{"env":["NO_PROXY=x","no_proxy=y","NO_PROXY=z","No_Proxy=w"]}})", plan)
+            .text == R"({"process":{"env":["No_Proxy=w","https_proxy=p","A=1",)"
+                     R"("NO_PROXY=x,z,w,corp,localhost,127.0.0.1,::1",)"
+                     R"("no_proxy=x,z,w,corp,localhost,127.0.0.1,::1"]}})");
+    // A proxy that the profile empties is none.
+    plan.env = {{"https_proxy", ""}};
+    CHECK(edited(R"({"process":{"env":["https_proxy=p"]}})", plan).text ==
+          R"({"process":{"env":["https_proxy="]}})");
 }

@@ -125,6 +125,25 @@ TEST_CASE("runc's --cap goes where runc puts it")
         R"("effective":["CAP_KILL"],"permitted":["CAP_KILL"]}})");
 }
 
+TEST_CASE("a proxy that comes with an exec is told to spare the relay, and stays (C-47)")
+{
+    Plan plan;
+    plan.exempt_relay = true;
+    CHECK(edited(R"({"args":["env"],"env":["A=1","https_proxy=p","no_proxy=x"]})", plan) ==
+          R"({"args":["env"],"env":["A=1","https_proxy=p","NO_PROXY=x,localhost,127.0.0.1,::1",)"
+          R"("no_proxy=x,localhost,127.0.0.1,::1"]})");
+    CHECK(edited(R"({"args":["env"],"env":["A=1","no_proxy=x"]})", plan) ==
+          R"({"args":["env"],"env":["A=1","no_proxy=x"]})");
+    const auto flags = [&](const Words& rest) {
+        return edit_flags(rest, read_invocation(rest, Flavour::crun), plan).value_or(Words());
+    };
+    CHECK(flags({"exec", "-e", "ALL_PROXY=p", "--env=NO_PROXY=*", "id", "env"}) ==
+          Words{"exec", "--env=NO_PROXY=*,localhost,127.0.0.1,::1", "--env=no_proxy=*", "-e",
+                "ALL_PROXY=p", "id", "env"});
+    CHECK(flags({"exec", "-e", "NO_PROXY=*", "id", "env"}) ==
+          Words{"exec", "-e", "NO_PROXY=*", "id", "env"});
+}
+
 TEST_CASE("crun's flags for removed variables and capabilities are dropped (C-22)")
 {
     CHECK(kept({"exec", "--env", "HTTP_PROXY=x", "-e", "B=2", "--env=A=2", "--cap=CAP_NET_RAW",
