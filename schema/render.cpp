@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <tuple>
 
 namespace anchorhold {
 
@@ -75,6 +76,14 @@ std::string joined(const std::vector<std::string>& words)
     for (const std::string& word : words)
         text += (text.empty() ? "" : " ") + word;
     return text;
+}
+
+// One order for one set: the kernel's own is none.
+void sort_by_time(std::vector<Denied>& denied)
+{
+    std::ranges::sort(denied, {}, [](const Denied& one) {
+        return std::tuple(one.last, one.to, one.port, one.udp);
+    });
 }
 
 void add_reaches(std::string_view verb, const std::vector<Reach>& reaches,
@@ -187,7 +196,7 @@ std::string render_runs(const std::vector<Record>& records)
 
 std::string render_denials(std::vector<Denied> denied)
 {
-    std::ranges::stable_sort(denied, {}, &Denied::last);
+    sort_by_time(denied);
     std::vector<std::vector<std::string>> rows{{"LAST", "DESTINATION", "PORT", "PROTOCOL"}};
     for (const Denied& one : denied)
         rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
@@ -197,7 +206,7 @@ std::string render_denials(std::vector<Denied> denied)
 
 std::string denials_json(std::vector<Denied> denied)
 {
-    std::ranges::stable_sort(denied, {}, &Denied::last);
+    sort_by_time(denied);
     json::Writer out(json::Layout::pretty);
     write_denied(out, denied);
     return out.take();

@@ -83,8 +83,8 @@ TEST_CASE("denials are told oldest first, for people and for programs")
                                      {"192.0.2.8", 0, false, 1767225601}};
     CHECK(render_denials(denied) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
                                     "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
-                                    "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n"
-                                    "2026-01-01T00:00:01Z  192.0.2.8    -     TCP\n");
+                                    "2026-01-01T00:00:01Z  192.0.2.8    -     TCP\n"
+                                    "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n");
     CHECK(denials_json({denied[0], denied[1]}) == R"([
   {
     "to": "192.0.2.9",
