@@ -86,16 +86,14 @@ Status drop_own(const std::string& path, const RunKey& key)
 Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_view generation)
 {
     const std::string owner = owner_text(key, generation);
-    if (::symlink(owner.c_str(), path.c_str()) == 0)
-        return true;
-    if (errno != EEXIST)
+    int made = ::symlink(owner.c_str(), path.c_str());
+    if (made != 0 && errno == EEXIST) {
+        AH_CHECK(drop_own(path, key), "");
+        made = ::symlink(owner.c_str(), path.c_str());
+    }
+    if (made != 0 && errno != EEXIST)
         return fail_errno("make the reservation " + path, errno);
-    AH_CHECK(drop_own(path, key), "");
-    if (::symlink(owner.c_str(), path.c_str()) == 0)
-        return true;
-    if (errno != EEXIST)
-        return fail_errno("make the reservation " + path, errno);
-    return false;
+    return made == 0;
 }
 
 bool overlap(const RoutedRange& range, const Subnet& subnet)
@@ -208,10 +206,8 @@ std::optional<Subnet> Walk::next()
             ++turn_;
             return subnet;
         }
-        // Where the pool's end comes before the range's, the walk goes on at its beginning.
-        const std::uint32_t end = base_ + places_ * subnet_size - 1;
-        const std::uint32_t last = std::min(routed->last(), end);
-        turn_ += (last - subnet.base) / subnet_size + 1;
+        // Both are blocks of addresses: a range that ends behind the pool holds all of it.
+        turn_ += (routed->last() - subnet.base) / subnet_size + 1;
     }
     return std::nullopt;
 }
