@@ -29,7 +29,6 @@ namespace {
 
 constexpr int died = 127; // of a child that never became the program
 constexpr std::size_t stack_size = std::size_t{64} * 1024;
-constexpr std::size_t most_caught = 4096;
 
 class HeldSignals {
 public:
@@ -180,14 +179,15 @@ Result<int> run_delegate(const std::string& path, const std::vector<std::string>
     return run(path, rest, -1);
 }
 
-Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words)
+Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words,
+                           std::size_t most)
 {
     const UniqueFd memory(::memfd_create("anchorhold", MFD_CLOEXEC));
     if (!memory)
         return fail_errno("make a file in memory", errno);
     AH_TRY(const int status, run(path, words, memory.get()), "");
-    Caught caught{status, std::string(most_caught, '\0')};
-    const ssize_t length = ::pread(memory.get(), caught.text.data(), most_caught, 0);
+    Caught caught{status, std::string(most, '\0')};
+    const ssize_t length = ::pread(memory.get(), caught.text.data(), most, 0);
     caught.text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
     return caught;
 }

@@ -5,6 +5,7 @@
 #include "schema/policy.hpp"
 #include "shim/command_line.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,10 @@ Result<int> run_delegate(const std::string& path, const std::vector<std::string>
 // The same for purposes of our own: nothing on stdin, and what it prints is caught.
 struct Caught {
     int status = 0;
-    std::string text; // stdout and stderr, the first 4 KiB
+    std::string text; // stdout and stderr
 };
-Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words);
+constexpr std::size_t most_caught = 4096; // bytes; what is behind is lost
+Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words,
+                           std::size_t most = most_caught);
 
 } // namespace anchorhold

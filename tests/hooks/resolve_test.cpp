@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// With addresses for names, which no resolver is asked for; the rest is integration/hooks_resolve.sh's.
+#include "hooks/resolve.hpp"
+
+#include <cerrno>
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+using namespace anchorhold;
+
+TEST_CASE("names are answered in the order of asking, more of them than are asked at once")
+{
+    std::vector<std::string> names;
+    std::vector<PinnedName> expected;
+    for (int number = 99; number > 0; --number) {
+        const std::string address = "192.0.2." + std::to_string(number);
+        names.push_back(address);
+        expected.push_back({address, {address}});
+    }
+    const auto pinned = resolve_names(names, Deadline(std::chrono::minutes(1)));
+    REQUIRE(pinned.has_value());
+    CHECK(*pinned == expected);
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    CHECK(errno == ECHILD);
+}
+
+TEST_CASE("an address has one spelling, and what is no name has none")
+{
+    const auto pinned = resolve_names({"::ffff:192.0.2.9", "2001:DB8:0::1", "", "a b", "[::1]"},
+                                      Deadline(std::chrono::minutes(1)));
+    REQUIRE(pinned.has_value());
+    CHECK(*pinned == std::vector<PinnedName>{{"::ffff:192.0.2.9", {"192.0.2.9"}},
+                                             {"2001:DB8:0::1", {"2001:db8::1"}},
+                                             {"", {}},
+                                             {"a b", {}},
+                                             {"[::1]", {}}});
+}
