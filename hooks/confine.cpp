@@ -8,7 +8,7 @@
 // not merely down.
 #include "hooks/confine.hpp"
 
-#include "hooks/drop_table.hpp"
+#include "hooks/inside_table.hpp"
 #include "hooks/listeners.hpp"
 
 #include <algorithm>
@@ -30,35 +30,34 @@ bool is_unavailable(const Error& error)
     }
 }
 
-Result<Ruleset> ruleset_in(Netlink& nftables)
+// Of our table; others' stand beside it.
+bool says_the_same(const Ruleset& one, const Ruleset& other)
 {
-    Ruleset ruleset;
-    for (const Step& request : list_ruleset()) { // tables first, and without one there is no more
-        AH_TRY(const auto messages, nftables.list(request), "");
-        for (const Message& message : messages)
-            AH_CHECK(read_into(ruleset, message), "");
-        if (ruleset.ours.empty())
-            break;
-    }
-    return ruleset;
+    return one.ours == other.ours && one.elements == other.elements;
 }
 
-Status load_and_compare(Netlink& nftables, Standing standing,
-                        const std::vector<std::string>& planned)
+Status load_and_compare(Netlink& nftables, const InsidePlan& plan, Standing standing,
+                        const Ruleset& planned)
 {
-    AH_CHECK(nftables.send(load_drop_table(standing)), "load the drop table");
-    AH_TRY(const Ruleset after, ruleset_in(nftables), "");
-    if (after.ours != planned) {
+    AH_CHECK(nftables.send(load_inside_table(plan, standing)), "load the table inside");
+    AH_TRY(const Ruleset after, ask_all(nftables, inside_table()), "");
+    if (!says_the_same(after, planned)) {
         return fail(Code::network_setup_failed,
                     "table inet anchorhold reads back differently than it was loaded");
     }
     return {};
 }
 
-Status judge_other_tables(const Ruleset& ruleset, Moment moment, Confined& confined)
+// In place, the engine made the namespace before us, and may have put tables of its own there.
+bool is_in_place(const InsidePlan& plan)
+{
+    return plan.posture == Posture::filtered && !plan.network.subnet;
+}
+
+Status judge_other_tables(const Ruleset& ruleset, bool refused, Confined& confined)
 {
     for (const std::string& table : ruleset.others) {
-        if (moment == Moment::created) {
+        if (refused) {
             return fail(Code::network_setup_failed,
                         "the container's network namespace already has nftables table " + table);
         }
@@ -67,18 +66,19 @@ Status judge_other_tables(const Ruleset& ruleset, Moment moment, Confined& confi
     return {};
 }
 
-Status hold_table_in(Netlink& nftables, Moment moment, Confined& confined)
+Status hold_table_in(Netlink& nftables, const InsidePlan& plan, Moment moment, Confined& confined)
 {
-    AH_TRY(const auto planned, drop_table_lines(), "");
-    AH_TRY(const Ruleset before, ruleset_in(nftables), "");
+    AH_TRY(const Ruleset planned, expected_inside(plan), "");
+    AH_TRY(const Ruleset before, ask_all(nftables, inside_table()), "");
     if (moment == Moment::created && !before.ours.empty()) {
         return fail(Code::network_setup_failed,
                     "the container's network namespace is another run's");
     }
-    AH_CHECK(judge_other_tables(before, moment, confined), "");
-    if (before.ours != planned) {
+    const bool refused = moment == Moment::created && !is_in_place(plan);
+    AH_CHECK(judge_other_tables(before, refused, confined), "");
+    if (!says_the_same(before, planned)) {
         const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
-        AH_CHECK(load_and_compare(nftables, standing, planned), "");
+        AH_CHECK(load_and_compare(nftables, plan, standing, planned), "");
     }
     confined.verified.emplace_back(verified::drop_table);
     return {};
@@ -178,9 +178,10 @@ bool Confined::has(std::string_view word) const
     return std::ranges::find(verified, word) != verified.end();
 }
 
-Status hold_table(Conversations& inside, Moment moment, bool must, Confined& confined)
+Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, bool must,
+                  Confined& confined)
 {
-    auto done = inside.nftables ? hold_table_in(*inside.nftables, moment, confined)
+    auto done = inside.nftables ? hold_table_in(*inside.nftables, plan, moment, confined)
                                 : Status(std::unexpected(inside.nftables.error()));
     if (!done && (must || !is_unavailable(done.error())))
         return done;

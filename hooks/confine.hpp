@@ -2,6 +2,7 @@
 // Makes a container's network namespace hold nothing but loopback, and says what was seen to hold.
 #pragma once
 
+#include "hooks/inside_table.hpp"
 #include "hooks/netns.hpp"
 
 #include <string>
@@ -31,7 +32,8 @@ struct Confined {
 
 // `must`: a table that stood before has to stand again; else a kernel that has no nf_tables, and a
 // caller who may not, are no failure, and the word is not in `verified`.
-Status hold_table(Conversations& inside, Moment moment, bool must, Confined& confined);
+Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, bool must,
+                  Confined& confined);
 // Links, loopback, listeners. hold_table comes first.
 Status empty_out(Conversations& inside, Moment moment, const Deadline& deadline,
                  Confined& confined);

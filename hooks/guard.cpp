@@ -71,7 +71,8 @@ Status guard(const StateDir& state, const RunKey& key, std::string_view generati
     AH_TRY(const Netns netns, same_namespace(record), "");
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
     Confined confined;
-    AH_CHECK(hold_table(inside, Moment::starting, claims(record, verified::drop_table), confined),
+    AH_CHECK(hold_table(inside, InsidePlan(), Moment::starting,
+                        claims(record, verified::drop_table), confined),
              "");
     AH_CHECK(empty_out(inside, Moment::starting, deadline, confined), "");
     add_news(record, confined);

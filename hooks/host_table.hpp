@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host's own namespace holds for sealed and filtered runs: a table `netdev ahKEY` on the
+// run's own link, and `inet anchorhold`, shared by all and made with the first, to which a run adds
+// an element or two, never a base chain that other packets cross. What it costs does not depend on
+// how many there are.
+#pragma once
+
+#include "hooks/netlink.hpp"
+#include "schema/network.hpp"
+#include "schema/posture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+struct HostRun {
+    std::string key;
+    Posture posture = Posture::sealed;     // or filtered
+    Technique technique = Technique::veth; // or in_place, which is filtered
+    Network network;                       // veth: its subnet; in place: its guest addresses
+};
+
+// One transaction each, begin and end included. Whatever of this run stands already is replaced,
+// never added to; what is shared is made, or made again. Older kernels want the link to be there.
+std::vector<Step> load_host_rules(const HostRun& run);
+// What is not there is no error. Of a veth run the key is enough; its link is gone before. In
+// place: `guest` without the addresses that a later run has.
+std::vector<Step> drop_host_rules(const HostRun& run);
+// `inet anchorhold`, when no run is left.
+std::vector<Step> drop_shared_table();
+
+// A line per table, chain, rule, set and element: the run's own and the shared ones that it needs.
+Result<std::vector<std::string>> host_rules_lines(const HostRun& run);
+// The same as the kernel has them; what is not there has no line.
+Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run);
+
+} // namespace anchorhold

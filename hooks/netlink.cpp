@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <libmnl/libmnl.h>
+#include <sys/socket.h>
 
 #include <linux/netlink.h>
 
@@ -61,6 +62,17 @@ std::unexpected<Error> refused(const std::string& doing, const nlmsghdr* answer)
     return std::unexpected(std::move(error));
 }
 
+// A list of thousands is more than a socket usually takes at once (net.core.wmem_default), and is
+// one datagram all the same. The kernel counts its own overhead in, and doubles what it is told.
+void make_room(const mnl_socket* socket, std::size_t size)
+{
+    constexpr std::size_t usual = 65536;
+    const int wanted = static_cast<int>(size);
+    if (size > usual) // refused, the message is still tried
+        (void)::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &wanted,
+                           sizeof wanted);
+}
+
 } // namespace
 
 const nlmsghdr* header_of(const Message& message)
@@ -98,6 +110,7 @@ Status Netlink::transmit(std::span<const Step> steps)
         all.insert(all.end(), step.message.begin() + sizeof header, step.message.end());
         all.resize(MNL_ALIGN(all.size()));
     }
+    make_room(socket_.get(), all.size());
     if (mnl_socket_sendto(socket_.get(), all.data(), all.size()) < 0)
         return fail_errno(steps.front().doing, errno);
     return {};

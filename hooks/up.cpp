@@ -60,7 +60,7 @@ Status empty_namespace(const StateDir& state, const Netns& netns, Record& record
 {
     Confined confined;
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
-    AH_CHECK(hold_table(inside, Moment::created, false, confined), "");
+    AH_CHECK(hold_table(inside, InsidePlan(), Moment::created, false, confined), "");
     if (!confined.has(verified::drop_table))
         AH_CHECK(check_nobody_elses(state, record, netns.identity), "");
     AH_CHECK(empty_out(inside, Moment::created, deadline, confined), "");
