@@ -23,5 +23,17 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told
 Result<int> tool_explain(const Session& session, const ToolCall& call, Told& told);
 Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told);
 Result<int> tool_show(const Session& session, const ToolCall& call, Told& told);
+// What a run tried and was refused; of a live one as the kernel has it now.
+Result<int> tool_denials(const Session& session, const ToolCall& call, Told& told);
+// Would a bundle's run, or one of the policy's default profile, reach a destination? 0: yes, 1: no.
+Result<int> tool_check(const Session& session, const ToolCall& call, Told& told);
+
+struct Found {
+    StateDir state;
+    Record record;
+    bool live = false; // in runs/, not in ended/
+};
+// The run of that id or key, or of a prefix only one has; refused when there is none.
+Result<Found> find_run(const Session& session, const std::string& name);
 
 } // namespace anchorhold

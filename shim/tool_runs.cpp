@@ -90,19 +90,25 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
     return unreadable.empty() ? 0 : 1;
 }
 
-Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
+Result<Found> find_run(const Session& session, const std::string& name)
 {
-    AH_TRY(const StateDir state, state_of(session), "");
+    AH_TRY(StateDir state, state_of(session), "");
     AH_TRY(const auto keys, state.runs(), "list the runs");
     std::string unreadable;
-    AH_TRY(auto found, pick(live_records(state, keys, unreadable), call.operands[0]), "");
-    if (!found) {
-        AH_TRY(const auto ended, state.ended(), "list the ended runs");
-        AH_TRY(found, pick(ended, call.operands[0]), "");
-    }
+    AH_TRY(auto live, pick(live_records(state, keys, unreadable), name), "");
+    if (live)
+        return Found{std::move(state), *std::move(live), true};
+    AH_TRY(const auto ended, state.ended(), "list the ended runs");
+    AH_TRY(auto found, pick(ended, name), "");
     if (!found)
-        return fail(Code::invalid_request, "no run is called " + quoted(call.operands[0]));
-    told.text = call.json ? to_json(*found) : render_record(*found);
+        return fail(Code::invalid_request, "no run is called " + quoted(name));
+    return Found{std::move(state), *std::move(found), false};
+}
+
+Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(const Found found, find_run(session, call.operands[0]), "");
+    told.text = call.json ? to_json(found.record) : render_record(found.record);
     return 0;
 }
 

@@ -33,21 +33,13 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
     return swept.failed.empty() ? 0 : 1;
 }
 
-// These answer questions about allow lists, and there are none yet.
-Result<int> tool_later(const Session& session, const ToolCall&, Told&)
-{
-    return fail(Code::posture_unavailable,
-                session.rest[0] + ": allow lists are not available yet, so there is nothing it "
-                                  "could answer for");
-}
-
 constexpr std::array tools{
     Tool{"doctor", "j", 0, tool_doctor, "doctor [--json]"},
     Tool{"explain", "b", 0, tool_explain, "explain --bundle DIR"},
-    Tool{"check", "b", 1, tool_later, "check [--bundle DIR] DEST"},
+    Tool{"check", "b", 1, tool_check, "check [--bundle DIR] DEST"},
     Tool{"runs", "j", 0, tool_runs, "runs [--json]"},
     Tool{"show", "j", 1, tool_show, "show [--json] ID"},
-    Tool{"denials", "j", 1, tool_later, "denials [--json] ID"},
+    Tool{"denials", "j", 1, tool_denials, "denials [--json] ID"},
     Tool{"gc", "d", 0, tool_gc, "gc [--dry-run]"},
 };
 
