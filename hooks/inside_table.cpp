@@ -64,12 +64,6 @@ Rule rule(const char* chain)
     return {table, chain};
 }
 
-void append(Steps& steps, Steps more)
-{
-    for (Step& step : more)
-        steps.push_back(std::move(step));
-}
-
 void add_chains(Steps& steps, const InsidePlan& plan)
 {
     const auto chain = [&](const char* name, std::uint32_t hook) {

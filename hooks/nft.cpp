@@ -202,6 +202,12 @@ void nothing(nlmsghdr* /*header*/) {}
 
 } // namespace
 
+void append(std::vector<Step>& steps, std::vector<Step> more)
+{
+    for (Step& step : more)
+        steps.push_back(std::move(step));
+}
+
 Step begin()
 {
     return edge<nftnl_batch_begin>("begin the nftables transaction");

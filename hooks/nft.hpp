@@ -54,6 +54,7 @@ struct Element {
     bool is_end = false;
 };
 
+void append(std::vector<Step>& steps, std::vector<Step> more);
 Step begin();
 Step commit();
 Step add_table(const Table& table, Making making);
@@ -79,6 +80,7 @@ public:
     Rule& icmp6_type();                 // likewise
     Rule& reach(Ip ip);                 // the key of a set of reaches
     Rule& address_is_local();           // is the destination one of this namespace's own?
+    Rule& acknowledges();               // tcp, and not the first packet of a connection
     Rule& has_state(std::uint32_t bit); // of the connection; turns its tracking on
     template <typename Value> Rule& equals(const Value& value)
     {

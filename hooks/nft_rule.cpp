@@ -140,6 +140,20 @@ Rule& Rule::has_state(std::uint32_t bit)
     return differs(none);
 }
 
+Rule& Rule::acknowledges()
+{
+    constexpr std::uint8_t ack = 0x10; // RFC 9293, 3.1: the flags are byte 13
+    constexpr std::uint8_t none = 0;
+    payload(NFT_PAYLOAD_TRANSPORT_HEADER, 13, sizeof ack, NFT_REG_1);
+    nftnl_expr* const mask = add("bitwise");
+    nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
+    nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
+    nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_LEN, sizeof ack);
+    nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_MASK, &ack, sizeof ack);
+    nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_XOR, &none, sizeof none);
+    return differs(none);
+}
+
 Rule& Rule::begins(std::string_view prefix)
 {
     return compare(NFT_CMP_EQ, prefix.data(), static_cast<std::uint32_t>(prefix.size()));

@@ -95,6 +95,11 @@ TEST_CASE("a filtered run's link lets through no other sender, and nothing that 
         "rule ingress" + is_arp + accepted,
         "rule ingress" + saddr + " [ cmp neq reg 1 0x020012c6 ]" + count + dropped,
         "rule ingress" + to_broker + accepted,
+        "rule ingress" + daddr + " [ cmp eq reg 1 0x010012c6 ]" + is_tcp +
+            " [ payload load 1b @ transport header + 13 => reg 1 ]"
+            " [ bitwise reg 1 = ( reg 1 & 0x00000010 ) ^ 0x00000000 ] [ cmp neq reg 1 0x00000000 "
+            "]" +
+            accepted,
         "rule ingress" + is_ip + is_local + is_tcp + count + reset,
         "rule ingress" + is_ip + is_local + count + prohibited,
         "rule ingress" + daddr + " [ lookup reg 1 set never 0x0 ]" + is_tcp + count + reset,
