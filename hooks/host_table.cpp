@@ -343,8 +343,11 @@ std::vector<std::string> lines_of(Ruleset own, Ruleset common)
 // As list_shared asks: chains first, then rules.
 void sort_chains_first(std::vector<std::string>& lines)
 {
-    std::ranges::stable_partition(
-        lines, [](const std::string& line) { return !line.starts_with("rule "); });
+    const auto is_rule = [](const std::string& line) { return line.starts_with("rule "); };
+    std::vector<std::string> rules;
+    std::ranges::copy_if(lines, std::back_inserter(rules), is_rule);
+    std::erase_if(lines, is_rule);
+    lines.insert(lines.end(), rules.begin(), rules.end());
 }
 
 } // namespace

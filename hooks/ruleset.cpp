@@ -15,6 +15,7 @@
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
 #include <netinet/in.h>
+#include <tuple>
 
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
@@ -311,7 +312,9 @@ Result<std::vector<Denied>> read_denied(std::span<const Message> listed, std::in
                 denied.push_back(denied_of(element, now));
         }
     }
-    std::ranges::stable_sort(denied, {}, &Denied::last);
+    std::ranges::sort(denied, {}, [](const Denied& one) {
+        return std::tie(one.last, one.to, one.port, one.udp);
+    });
     return denied;
 }
 
