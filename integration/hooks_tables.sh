@@ -14,7 +14,7 @@ sealed=(key=00000000000a posture=sealed subnet=198.18.0.0/30 port=7000)
 filtered=(key=00000000000b posture=filtered subnet=198.18.0.4/30 port=7000
     allow=10.1.0.0/24:tcp:7000-7002 deny=10.1.0.3/32:tcp:1-65535 allow=169.254.7.0/24:tcp:7000)
 
-world='' cell='' run=''
+world='' cell='' run='' pod=''
 # VARIABLE: a namespace of a process of ours, whose number it is.
 namespace() {
     local ready
@@ -130,6 +130,22 @@ in_ns "$run" nft 'table ip nat { chain out { type nat hook output priority -100;
 in_ns "$run" sysctl -qw net.ipv4.conf.all.route_localnet=1
 check "a DNAT rule inside leads to what is allowed, and not past the list" same \
     "hello ECONNREFUSED" "$(ask "$run" tcp 127.0.0.1 54) $(ask "$run" tcp 127.0.0.1 53)"
+
+# In place: the link is an engine's.
+in_place=(key=00000000000c posture=filtered technique=in-place guest=10.88.0.5/32)
+namespace pod
+link "$pod" engine0 10.88.0.1/24 10.88.0.5/24
+in_ns "$pod" ip route add default via 10.88.0.1
+serve nsenter -t "$pod" -n -- "${server[@]}" 0.0.0.0 7100
+pod_asks() { echo "$(ask "$pod" tcp 10.88.0.1 7000) $(ask "$pod" tcp 10.88.0.1 8080) $(ask "$pod" tcp 10.1.0.2 7000)"; }
+check "control: the host is reached from an engine's network" same "hello hello hello" "$(pod_asks)"
+check "the host's rules for it read back as planned" same same "$("$tables" host "${in_place[@]}" 2>&1)"
+check "the host and its published ports are refused, others are not" same \
+    "ECONNREFUSED ECONNREFUSED hello" "$(pod_asks)"
+check "and the host still reaches what listens inside" same hello \
+    "$(python3 "$here/hooks_peer.py" ask tcp 10.88.0.5 7100)"
+"$tables" drop "${in_place[@]}"
+check "dropped, its address is as any other's" same "hello hello hello" "$(pod_asks)"
 
 "$tables" drop "${filtered[@]}"
 "$tables" drop "${filtered[@]}"
