@@ -134,6 +134,14 @@ void write_names(json::Writer& out, const std::vector<PinnedName>& names)
     out.end_array();
 }
 
+void write_prefixes(json::Writer& out, std::string_view name, const std::vector<Prefix>& prefixes)
+{
+    std::vector<std::string> texts;
+    for (const Prefix& prefix : prefixes)
+        texts.push_back(prefix.text());
+    out.strings(name, texts);
+}
+
 template <typename Number>
 void write_numbers(json::Writer& out, std::string_view name, const std::vector<Number>& numbers)
 {
@@ -156,6 +164,7 @@ Status read_done(json::View object, Network& network)
     }
     AH_CHECK(read_number(object, "link", link_range, network.link), "");
     AH_CHECK(read_each(object, "node", read_prefix, network.node), "");
+    AH_CHECK(read_each(object, "guest", read_prefix, network.guest), "");
     const auto link = [](json::View at) { return read_number<std::uint32_t>(at, link_range); };
     return read_each(object, "links", link, network.links);
 }
@@ -189,10 +198,8 @@ void write_network(json::Writer& out, const Network& network)
         out.member("subnet", network.subnet->text());
     if (network.link != 0)
         out.key("link").integer(network.link);
-    std::vector<std::string> node;
-    for (const Prefix& address : network.node)
-        node.push_back(address.text());
-    out.strings("node", node);
+    write_prefixes(out, "node", network.node);
+    write_prefixes(out, "guest", network.guest);
     write_numbers(out, "links", network.links);
     out.end_object();
 }
