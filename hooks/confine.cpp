@@ -125,9 +125,29 @@ Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born
     return {};
 }
 
-Status clear_links(Netlink& route, const Deadline& deadline, Confined& confined)
+Result<std::vector<Link>> unplanned_links(Netlink& route, const InsidePlan& plan)
 {
-    AH_TRY(const auto links, links_in(route), "");
+    AH_TRY(auto links, links_in(route), "");
+    const std::vector<std::uint32_t>& planned = plan.network.links;
+    std::erase_if(links, [&planned](const Link& link) {
+        return std::ranges::find(planned, link.index) != planned.end();
+    });
+    return links;
+}
+
+Status note_links(Netlink& route, const InsidePlan& plan, Confined& confined)
+{
+    AH_TRY(const auto links, unplanned_links(route, plan), "");
+    AH_CHECK(bring_up_loopback(route, links), "");
+    for (const Link& link : strays_among(links, {}))
+        confined.notes.push_back("link " + text_of(link) + " of others stands beside ours");
+    return {};
+}
+
+Status clear_links(Netlink& route, const InsidePlan& plan, const Deadline& deadline,
+                   Confined& confined)
+{
+    AH_TRY(const auto links, unplanned_links(route, plan), "");
     std::vector<Link> born;
     if (links.size() > 1) {
         AH_TRY(born, links_of_fresh_netns(deadline), "");
@@ -135,14 +155,19 @@ Status clear_links(Netlink& route, const Deadline& deadline, Confined& confined)
     AH_CHECK(bring_up_loopback(route, links), "");
     for (const Link& stray : strays_among(links, born))
         AH_CHECK(take_away(route, stray, !is_inborn(stray, born), confined), "");
-    AH_TRY(const auto after, links_in(route), "");
+    AH_TRY(const auto after, unplanned_links(route, plan), "");
     AH_CHECK(judge_links(after, born, confined.has(verified::drop_table)), "");
     confined.verified.emplace_back(verified::links);
     return {};
 }
 
-Status judge_listener(const Listener& listener, Moment moment, Confined& confined)
+Status judge_listener(const Listener& listener, const InsidePlan& plan, Moment moment,
+                      Confined& confined)
 {
+    if (is_in_place(plan)) {
+        confined.notes.push_back("listener " + listener.text + " of others");
+        return {};
+    }
     if (moment == Moment::starting && listener.docker_resolver &&
         confined.has(verified::drop_table)) {
         confined.notes.push_back("listener " + listener.text + " of others is refused");
@@ -152,7 +177,8 @@ Status judge_listener(const Listener& listener, Moment moment, Confined& confine
                 "somebody listens in the container's network namespace at " + listener.text);
 }
 
-Status check_listeners(Result<Netlink>& sockets, Moment moment, Confined& confined)
+Status check_listeners(Result<Netlink>& sockets, const InsidePlan& plan, Moment moment,
+                       Confined& confined)
 {
     if (!sockets)
         return {}; // not claimed
@@ -164,7 +190,7 @@ Status check_listeners(Result<Netlink>& sockets, Moment moment, Confined& confin
             return std::unexpected(messages.error());
         for (const Message& message : *messages) {
             AH_TRY(const auto listener, read_listener(question.protocol, message), "");
-            AH_CHECK(judge_listener(listener, moment, confined), "");
+            AH_CHECK(judge_listener(listener, plan, moment, confined), "");
         }
     }
     confined.verified.emplace_back(verified::listeners);
@@ -188,10 +214,15 @@ Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, 
     return {};
 }
 
-Status empty_out(Conversations& inside, Moment moment, const Deadline& deadline, Confined& confined)
+Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
+                 const Deadline& deadline, Confined& confined)
 {
-    AH_CHECK(clear_links(inside.route, deadline, confined), "");
-    return check_listeners(inside.sockets, moment, confined);
+    if (is_in_place(plan)) {
+        AH_CHECK(note_links(inside.route, plan, confined), "");
+    } else {
+        AH_CHECK(clear_links(inside.route, plan, deadline, confined), "");
+    }
+    return check_listeners(inside.sockets, plan, moment, confined);
 }
 
 } // namespace anchorhold

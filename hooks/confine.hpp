@@ -19,9 +19,11 @@ enum class Moment : std::uint8_t {
 namespace verified {
 constexpr std::string_view netns = "netns";           // not the host's, not another run's
 constexpr std::string_view drop_table = "drop-table"; // read back as planned
-constexpr std::string_view links = "links";           // loopback, and nothing else that is up
+constexpr std::string_view links = "links";           // loopback, what was planned, no more
 constexpr std::string_view sources = "sources";       // mounted is what was looked at
 constexpr std::string_view listeners = "listeners";   // nobody waits at a port from outside
+constexpr std::string_view host_rules = "host-rules"; // read back as planned
+constexpr std::string_view route = "route";           // packets to the container go there alone
 } // namespace verified
 
 struct Confined {
@@ -34,8 +36,9 @@ struct Confined {
 // caller who may not, are no failure, and the word is not in `verified`.
 Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, bool must,
                   Confined& confined);
-// Links, loopback, listeners. hold_table comes first.
-Status empty_out(Conversations& inside, Moment moment, const Deadline& deadline,
-                 Confined& confined);
+// Loopback, links but the planned ones, listeners. hold_table comes first. Where an engine made the
+// network (in place), links and listeners are noted and stand: the table is what holds.
+Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
+                 const Deadline& deadline, Confined& confined);
 
 } // namespace anchorhold

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/network.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
 
@@ -16,7 +17,7 @@ Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view gen
     const auto record = read ? *read : std::nullopt; // teardown says what is wrong with it
     if (record && record->generation == generation && record->state == RunState::enforced)
         (void)is_gone_within(record->init, dying_time); // teardown asks for itself
-    return teardown(state, key, generation);
+    return teardown(state, key, generation, unplug);
 }
 
 } // namespace anchorhold

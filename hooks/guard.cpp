@@ -3,6 +3,7 @@
 // after create has returned (DESIGN 3.10). What they brought is taken away again; the table that
 // `up` loaded must stand, or stand again.
 #include "hooks/confine.hpp"
+#include "hooks/network.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
 
@@ -47,16 +48,18 @@ void add_news(Record& record, const Confined& confined)
     record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
 }
 
-bool is_emptied(Posture posture)
+// The tables of an enforced run, inside and at the host.
+Status hold_rules(const StateDir& state, Record& record, Conversations& inside, Moment moment,
+                  const Deadline& deadline, Confined& confined)
 {
-    switch (posture) {
-    case Posture::severed:
-    case Posture::relayed: return true;
-    case Posture::sealed:
-    case Posture::filtered:
-    case Posture::open: return false;
-    }
-    std::abort();
+    const bool stood = claims(record, verified::drop_table);
+    AH_CHECK(hold_table(inside, inside_plan(record), moment, stood, confined), "");
+    if (!record.network)
+        return {};
+    AH_TRY(const Held held, hold_host_rules(state, record, deadline), "");
+    if (held == Held::restored)
+        confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
+    return {};
 }
 
 } // namespace
@@ -66,15 +69,30 @@ Status guard(const StateDir& state, const RunKey& key, std::string_view generati
 {
     AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
     AH_TRY(auto record, enforced_record(state, key, generation), "");
-    if (!is_emptied(record.posture))
+    if (record.posture == Posture::open)
         return {};
     AH_TRY(const Netns netns, same_namespace(record), "");
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
     Confined confined;
-    AH_CHECK(hold_table(inside, InsidePlan(), Moment::starting,
-                        claims(record, verified::drop_table), confined),
-             "");
-    AH_CHECK(empty_out(inside, Moment::starting, deadline, confined), "");
+    AH_CHECK(hold_rules(state, record, inside, Moment::starting, deadline, confined), "");
+    AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
+    add_news(record, confined);
+    return state.write(record);
+}
+
+Status hold(const StateDir& state, const RunKey& key, std::string_view generation,
+            const Deadline& deadline)
+{
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
+    AH_TRY(auto record, enforced_record(state, key, generation), "");
+    if (record.posture == Posture::open)
+        return {};
+    AH_TRY(const Netns netns, same_namespace(record), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    Confined confined;
+    AH_CHECK(hold_rules(state, record, inside, Moment::starting, deadline, confined), "");
+    if (confined.notes.empty())
+        return {};
     add_news(record, confined);
     return state.write(record);
 }

@@ -122,14 +122,11 @@ Steps seal_rules(const HostRun& run, const OwnTable& own)
 void refuse_in(Steps& steps, const OwnTable& own)
 {
     const auto local = [&]() -> Rule {
-        Rule made = own.rule();
-        made.meta(NFT_META_PROTOCOL).equals(htons(ETH_P_IP)).address_is_local();
-        return made;
+        return std::move(
+            own.rule().meta(NFT_META_PROTOCOL).equals(htons(ETH_P_IP)).address_is_local());
     };
     const auto never = [&]() -> Rule {
-        Rule made = own.rule();
-        made.address(Side::destination, Ip::v4).in(never_set.name);
-        return made;
+        return std::move(own.rule().address(Side::destination, Ip::v4).in(never_set.name));
     };
     steps.push_back(local().protocol(IPPROTO_TCP).count().reset());
     steps.push_back(local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
@@ -246,8 +243,7 @@ Steps guest_chains()
     return steps;
 }
 
-// Nothing of them but the run's own elements is dumped: the other runs' are many.
-struct Own {
+struct Own { // of the shared sets' elements; the other runs' are many and never dumped
     std::string set;
     Element element;
 };
@@ -267,9 +263,8 @@ std::vector<Own> elements_of(const HostRun& run)
 
 std::vector<Set> sets_for(const HostRun& run)
 {
-    if (run.technique == Technique::in_place)
-        return {guests4, guests6};
-    return {forwards};
+    return run.technique == Technique::in_place ? std::vector{guests4, guests6}
+                                                : std::vector{forwards};
 }
 
 std::vector<const char*> chains_for(const HostRun& run)
@@ -332,12 +327,11 @@ Steps list_shared(const HostRun& run)
     return steps;
 }
 
-std::vector<std::string> lines_of(Ruleset own, Ruleset common)
+std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
 {
-    std::vector<std::string> lines = std::move(own.ours);
-    for (auto* const more : {&own.elements, &common.ours, &common.elements})
-        lines.insert(lines.end(), more->begin(), more->end());
-    return lines;
+    for (const auto& more : {own.elements, common.ours, common.elements})
+        own.ours.insert(own.ours.end(), more.begin(), more.end());
+    return std::move(own.ours);
 }
 
 // As list_shared asks: chains first, then rules.
@@ -375,6 +369,13 @@ std::vector<Step> drop_host_rules(const HostRun& run)
 std::vector<Step> drop_shared_table()
 {
     return transaction({remove_table(shared)});
+}
+
+Result<bool> has_guests(Netlink& nftables)
+{
+    const Steps both = {list_elements(shared, guests4.name), list_elements(shared, guests6.name)};
+    AH_TRY(const Ruleset seen, ask(nftables, shared, both), "");
+    return !seen.elements.empty();
 }
 
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run)

@@ -29,6 +29,8 @@ std::vector<Step> load_host_rules(const HostRun& run);
 std::vector<Step> drop_host_rules(const HostRun& run);
 // `inet anchorhold`, when no run is left.
 std::vector<Step> drop_shared_table();
+// Is there any run in place? Those on links of ours are known by their subnets.
+Result<bool> has_guests(Netlink& nftables);
 
 // A line per table, chain, rule, set and element: the run's own and the shared ones that it needs.
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// anchorhold-hook --state DIR up|down|guard KEY GENERATION
+// anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION
+// anchorhold-hook probe
+// anchorhold-hook resolve NAME...
 //
-// Called by runtimes as a createRuntime (up) and poststop (down) hook, and by `anchorhold start`
-// (guard). Needs no environment. Silent when it worked; else one line, and `down` exits 0 anyway:
-// what it left is gc's.
+// Called by runtimes as a createRuntime (up) and poststop (down) hook, and by the shim, which knows
+// no netlink: guard before `start`, hold from gc, unplug in a teardown (the caller holds the run's
+// lock), denials to have the record say what was refused so far. Needs no environment. Silent when
+// it worked; else one line, and `down` exits 0 anyway: what it left is gc's.
+#include "hooks/network.hpp"
 #include "hooks/privileges.hpp"
+#include "hooks/probe_network.hpp"
+#include "hooks/resolve.hpp"
 #include "hooks/verbs.hpp"
 
 #include <algorithm>
@@ -31,17 +37,6 @@ struct Call {
     std::string_view verb;
     std::string_view state, key, generation;
 };
-
-std::optional<Call> read_call(std::span<char* const> words)
-{
-    if (words.size() != 6 || std::string_view(words[1]) != "--state")
-        return std::nullopt;
-    const Call call{words[3], words[2], words[4], words[5]};
-    constexpr std::array<std::string_view, 3> verbs = {"up", "down", "guard"};
-    if (std::ranges::find(verbs, call.verb) == verbs.end())
-        return std::nullopt;
-    return call;
-}
 
 Result<ContainerState> hear_runtime()
 {
@@ -80,6 +75,14 @@ Status run_guard(const Call& call, const RunKey& key)
     return guard(state, key, call.generation, Deadline(patience));
 }
 
+Status run_hold(const Call& call, const RunKey& key)
+{
+    AH_CHECK(die_with_parent(), "");
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
+    AH_TRY(const StateDir state, open_state(call), "");
+    return hold(state, key, call.generation, Deadline(patience));
+}
+
 Status run_down(const Call& call, const RunKey& key)
 {
     // Read for the runtime's sake, whom an unread pipe would disturb; what it says is not needed.
@@ -91,12 +94,49 @@ Status run_down(const Call& call, const RunKey& key)
     return {};
 }
 
-Status run(const Call& call)
+// The shim holds the lock, and reads the record again when we are done.
+Status run_unplug(const Call& call, const RunKey& key)
 {
+    AH_TRY(const StateDir state, open_state(call), "");
+    AH_TRY(auto record, state.read(key), "");
+    if (!record || record->generation != call.generation)
+        return {};
+    AH_CHECK(unplug(state, *record), "");
+    return state.write(*record);
+}
+
+Status run_denials(const Call& call, const RunKey& key)
+{
+    AH_TRY(const StateDir state, open_state(call), "");
+    AH_TRY(const RunLock lock, RunLock::take(state, key), "");
+    AH_TRY(auto record, state.read(key), "");
+    if (!record || record->generation != call.generation)
+        return {};
+    AH_CHECK(note_denied(state, *record), "");
+    return state.write(*record);
+}
+
+struct Verb {
+    std::string_view word;
+    Status (*run)(const Call&, const RunKey&);
+};
+constexpr std::array verbs{Verb{"up", run_up},         Verb{"down", run_down},
+                           Verb{"guard", run_guard},   Verb{"hold", run_hold},
+                           Verb{"unplug", run_unplug}, Verb{"denials", run_denials}};
+
+const Verb* find_verb(std::span<char* const> words)
+{
+    if (words.size() != 6 || std::string_view(words[1]) != "--state")
+        return nullptr;
+    const auto* const found = std::ranges::find(verbs, std::string_view(words[3]), &Verb::word);
+    return found == verbs.end() ? nullptr : found;
+}
+
+Status run(const Verb& verb, std::span<char* const> words)
+{
+    const Call call{words[3], words[2], words[4], words[5]};
     AH_TRY(const RunKey key, RunKey::parse(call.key), "");
-    if (call.verb == "up")
-        return run_up(call, key);
-    return call.verb == "guard" ? run_guard(call, key) : run_down(call, key);
+    return verb.run(call, key);
 }
 
 // One write that cannot block: the other end may be a full pipe nobody reads.
@@ -107,27 +147,48 @@ void say(const std::string& line)
         (void)::write(STDERR_FILENO, line.data(), line.size()); // the record has it too
 }
 
+// What the shim asks and reads the answer of.
+std::optional<Result<std::string>> answer(std::span<char* const> words)
+{
+    const std::string_view first = words.size() > 1 ? words[1] : "";
+    if (first == "--version" && words.size() == 2)
+        return std::string("anchorhold-hook " ANCHORHOLD_VERSION);
+    if (first == "probe" && words.size() == 2)
+        return probe_network();
+    if (first == "resolve")
+        return run_resolve(words.subspan(2));
+    return std::nullopt;
+}
+
+int refuse(const std::string& doing, const Error& error)
+{
+    say(printable("anchorhold: hook " + doing + ": " + error.what, longest_line) + " (" +
+        std::string(name_of(error.code)) + ")\n");
+    return 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
-    if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
-        std::puts("anchorhold-hook " ANCHORHOLD_VERSION);
+    const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+    auto done = settle_descriptors();
+    if (const auto said = answer(words); done && said) {
+        if (!*said)
+            return refuse(words[1], said->error());
+        std::puts((*said)->c_str());
         return 0;
     }
-    auto done = settle_descriptors();
-    const auto call = read_call({argv, static_cast<std::size_t>(argc)});
-    if (!call) {
-        say("usage: anchorhold-hook --state DIR up|down|guard KEY GENERATION\n");
+    const Verb* const verb = find_verb(words);
+    if (verb == nullptr) {
+        say("usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY "
+            "GENERATION\n");
         return 1;
     }
     if (done)
-        done = run(*call);
+        done = run(*verb, words);
     if (done)
         return 0;
-    say(printable("anchorhold: hook " + std::string(call->verb) + " " + std::string(call->key) +
-                      ": " + done.error().what,
-                  longest_line) +
-        " (" + std::string(name_of(done.error().code)) + ")\n");
-    return call->verb == "down" ? 0 : 1;
+    const int status = refuse(std::string(verb->word) + " " + words[4], done.error());
+    return verb->word == "down" ? 0 : status;
 }

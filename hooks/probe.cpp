@@ -2,6 +2,7 @@
 #include "hooks/probe.hpp"
 
 #include "hooks/deadline.hpp"
+#include "hooks/files.hpp"
 #include "hooks/probe_cache.hpp"
 #include "hooks/process.hpp"
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <net/if.h>
@@ -259,14 +261,17 @@ std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
 }
 
 Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
-                                            Freshness freshness)
+                                            const AskNetwork& ask_network, Freshness freshness)
 {
     timespec now = {};
     if (::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
         return fail_errno("read the clock", errno);
     AH_TRY(std::string boot, boot_id(), "probe");
-    const auto ask = [&relay_path] {
-        return std::vector{ask_can_isolate(), ask_can_relay(relay_path)};
+    const auto ask = [&relay_path, &ask_network] {
+        std::vector<ProbeAnswer> answers = {ask_can_isolate(), ask_can_relay(relay_path)};
+        for (ProbeAnswer& more : ask_network())
+            answers.push_back(std::move(more));
+        return answers;
     };
     const ProbeKey key{std::move(boot), identity_of(relay_path), identity_of("/proc/self/exe")};
     AH_TRY(auto answers, answer(state, {key, now.tv_sec, ask}, freshness), "probe");
@@ -278,13 +283,36 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::st
     return answers;
 }
 
+std::optional<std::string> obstacle_to_forwarding(const std::string& file, Forwarding policy)
+{
+    const auto read = read_file(file, 64);
+    const std::string text = read ? read->value_or("") : "";
+    if (text.starts_with('1'))
+        return std::nullopt;
+    if (::access(file.c_str(), W_OK) != 0)
+        return "ip_forward is 0 and read-only";
+    if (policy == Forwarding::enable)
+        return std::nullopt;
+    return "ip_forward is 0; set net.ipv4.ip_forward=1, or \"forwarding\": \"enable\" in the "
+           "policy";
+}
+
 HostCaps caps_of(const std::vector<ProbeAnswer>& answers)
 {
     const auto says_yes = [&answers](std::string_view name) {
         return std::ranges::any_of(
             answers, [name](const ProbeAnswer& one) { return one.name == name && one.yes; });
     };
-    return {.can_isolate = says_yes("can_isolate"), .can_relay = says_yes("can_relay")};
+    HostCaps caps{.can_isolate = says_yes("can_isolate"),
+                  .can_relay = says_yes("can_relay"),
+                  .can_seal = says_yes("can_seal"),
+                  .can_filter = says_yes("can_filter")};
+    for (const ProbeAnswer& one : answers) {
+        if (one.name == "can_filter" && !one.yes)
+            caps.no_filter = one.step + (one.number == 0 ? "" : ": ") +
+                             (one.number == 0 ? "" : std::strerror(one.number));
+    }
+    return caps;
 }
 
 } // namespace anchorhold

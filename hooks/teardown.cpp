@@ -61,14 +61,25 @@ void add_reason(Record& record, const Error& error)
     record.reason += (record.reason.empty() ? "" : "; ") + error.what;
 }
 
+Status unplug_with(const StateDir& state, Record& record, Unplug unplug)
+{
+    if (!record.network)
+        return {};
+    if (unplug == nullptr)
+        return fail(Code::network_setup_failed, "nobody here can take its network away");
+    return unplug(state, record);
+}
+
 // Goes on after an error; the last one is handed back and stands in the record.
-Status bury(const StateDir& state, Record record)
+Status bury(const StateDir& state, Record record, Unplug unplug)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
     if (const auto done = put_back(state, record); !done)
         add_reason(record, done.error()); // nothing of ours holds the run up for it
-    if (auto done = state.remove_inside(key); !done) {
+    auto unplugged = unplug_with(state, record, unplug);
+    auto emptied = state.remove_inside(key);
+    if (auto done = unplugged ? std::move(emptied) : std::move(unplugged); !done) {
         add_reason(record, done.error());
         (void)state.write(record); // the error below says what matters
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));
@@ -79,7 +90,8 @@ Status bury(const StateDir& state, Record record)
 }
 
 // Both need the run's lock.
-Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::string_view generation)
+Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::string_view generation,
+                             Unplug unplug)
 {
     AH_TRY(const auto record, state.read(key), "tear down");
     if (!record) { // made, and never written: a crash's
@@ -90,7 +102,7 @@ Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::stri
         return Torn::foreign;
     AH_TRY(const Torn verdict, judge(*record), "tear down");
     if (verdict == Torn::removed)
-        AH_CHECK(bury(state, *record), "clean up");
+        AH_CHECK(bury(state, *record, unplug), "clean up");
     return verdict;
 }
 
@@ -107,7 +119,7 @@ Result<Look> look_at(const StateDir& state, const RunKey& key)
 }
 
 // Whether it was removed, or in a dry run would be.
-Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode)
+Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode, Unplug unplug)
 {
     AH_TRY(const Look first, look_at(state, key), "sweep");
     if (first == Look::leave)
@@ -116,7 +128,7 @@ Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode)
     if (!lock || !state.has_run(key))
         return false;
     if (mode == Sweep::remove) {
-        AH_TRY(const Torn torn, teardown_locked(state, key, {}), "sweep");
+        AH_TRY(const Torn torn, teardown_locked(state, key, {}, unplug), "sweep");
         return torn == Torn::removed;
     }
     AH_TRY(const Look again, look_at(state, key), "sweep");
@@ -139,7 +151,8 @@ Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t l
 
 } // namespace
 
-Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation)
+Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation,
+                      Unplug unplug)
 {
     if (!state.has_run(key)) {
         (void)RunLock::try_take(state, key); // taken and let go: a killed holder's file goes too
@@ -148,11 +161,11 @@ Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view
     AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
     if (!state.has_run(key))
         return Torn::nothing_there;
-    return teardown_locked(state, key, generation);
+    return teardown_locked(state, key, generation, unplug);
 }
 
 Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
-               const Error& reason)
+               const Error& reason, Unplug unplug)
 {
     AH_TRY(const RunLock lock, RunLock::take(state, key), "abandon run " + key.text());
     AH_TRY(auto record, state.read(key), "abandon");
@@ -165,16 +178,16 @@ Status abandon(const StateDir& state, const RunKey& key, std::string_view genera
         record->reason = reason.what;
     }
     record->state = RunState::failed;
-    return bury(state, *std::move(record));
+    return bury(state, *std::move(record), unplug);
 }
 
-Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit)
+Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit, Unplug unplug)
 {
     Swept swept;
     AH_TRY(const auto keys, keys_to_look_at(state, limit), "gc");
     swept.looked_at = keys.size();
     for (const RunKey& key : keys) {
-        const auto removed = sweep_one(state, key, mode);
+        const auto removed = sweep_one(state, key, mode, unplug);
         if (!removed) {
             swept.failed.push_back(key.text() + ": " + removed.error().what);
         } else if (*removed) {

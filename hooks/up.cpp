@@ -5,6 +5,7 @@
 #include "hooks/confine.hpp"
 #include "hooks/files.hpp"
 #include "hooks/mounted.hpp"
+#include "hooks/network.hpp"
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
@@ -55,18 +56,42 @@ Status check_nobody_elses(const StateDir& state, const Record& record, const Fil
     return {};
 }
 
+void take_over(const Confined& confined, Record& record)
+{
+    record.verified.insert(record.verified.end(), confined.verified.begin(),
+                           confined.verified.end());
+    record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
+}
+
 Status empty_namespace(const StateDir& state, const Netns& netns, Record& record,
                        const Deadline& deadline)
 {
     Confined confined;
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
-    AH_CHECK(hold_table(inside, InsidePlan(), Moment::created, false, confined), "");
+    const InsidePlan plan = inside_plan(record);
+    AH_CHECK(hold_table(inside, plan, Moment::created, false, confined), "");
     if (!confined.has(verified::drop_table))
         AH_CHECK(check_nobody_elses(state, record, netns.identity), "");
-    AH_CHECK(empty_out(inside, Moment::created, deadline, confined), "");
-    record.verified.insert(record.verified.end(), confined.verified.begin(),
-                           confined.verified.end());
-    record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
+    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
+    take_over(confined, record);
+    return {};
+}
+
+// Rules before links, everywhere; then the links, and what the kernel says of it all.
+Status connect_namespace(const StateDir& state, const Netns& netns, Record& record,
+                         const Deadline& deadline)
+{
+    Confined confined;
+    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    AH_CHECK(plug_in(state, record, netns, inside, deadline), "");
+    const InsidePlan plan = inside_plan(record);
+    AH_CHECK(hold_table(inside, plan, Moment::created, true, confined), "");
+    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
+    AH_CHECK(open_link(record, inside, deadline), "");
+    confined.verified.emplace_back(verified::host_rules);
+    if (record.technique == Technique::veth)
+        confined.verified.emplace_back(verified::route);
+    take_over(confined, record);
     return {};
 }
 
@@ -94,15 +119,23 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     case Posture::relayed: return empty_namespace(state, netns, record, deadline);
     case Posture::open: return {};
     case Posture::sealed:
-    case Posture::filtered: break;
+    case Posture::filtered: return connect_namespace(state, netns, record, deadline);
     }
-    return fail(Code::posture_unavailable,
-                "posture " + std::string(word_for(record.posture)) + " is not available yet");
+    std::abort(); // a byte that is no Posture
+}
+
+// What the relay waits for: the generation, and where the host's end is if there is one.
+std::string enforced_text(const Record& record)
+{
+    std::string text = record.generation + "\n";
+    if (record.network && record.network->subnet)
+        text += record.network->subnet->gateway_text() + "\n";
+    return text;
 }
 
 Status publish(const StateDir& state, const RunKey& key, Record& record)
 {
-    AH_CHECK(replace_file(enforced_path(state, key), record.generation + "\n", 0444), "");
+    AH_CHECK(replace_file(enforced_path(state, key), enforced_text(record), 0444), "");
     // The runtime has read config.json by now. Left edited, it is put back at teardown.
     if (const auto done = put_back(state, record); !done)
         record.advice.push_back("config.json still holds our edits: " + done.error().what);
@@ -110,9 +143,12 @@ Status publish(const StateDir& state, const RunKey& key, Record& record)
     return state.write(record);
 }
 
-// What is in the namespace stays: it only tightens, and dies with it.
+// What is in the namespace stays: it only tightens, and dies with it. What is outside goes at once;
+// the shim's teardown asks again.
 void undo(const StateDir& state, const RunKey& key, Record record, const Error& error)
 {
+    if (record.network)
+        (void)unplug(state, record);
     (void)::unlink(enforced_path(state, key).c_str()); // usually not there yet
     record.state = RunState::failed;
     record.code = name_of(error.code);

@@ -19,6 +19,11 @@ Status up(const StateDir& state, const RunKey& key, std::string_view generation,
 Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
              const Deadline& deadline);
 
+// While the container runs: do the tables still stand, inside and at the host? What somebody took
+// away is loaded again, and the record says so.
+Status hold(const StateDir& state, const RunKey& key, std::string_view generation,
+            const Deadline& deadline);
+
 // poststop: tears down if the container is gone, or goes within a moment.
 Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation);
 

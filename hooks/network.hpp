@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The link and the host's rules of a sealed or filtered run: made, held, taken away.
+#pragma once
+
+#include "hooks/inside_table.hpp"
+#include "hooks/netns.hpp"
+#include "hooks/state.hpp"
+
+namespace anchorhold {
+
+// What the table inside a run's namespace must let through.
+InsidePlan inside_plan(const Record& record);
+
+// Before the table inside: technique veth makes the pair, both ends down, and the host's rules for
+// it; in place looks at what the engine plugged in. Fills in what record.network lacks.
+Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
+               const Deadline& deadline);
+// After it: addresses, links up, the route to the container asked of the kernel. The host's rules
+// are read back and compared.
+Status open_link(Record& record, Conversations& inside, const Deadline& deadline);
+
+// Do the host's rules stand as planned? If not (`nft flush ruleset`), they are loaded again.
+enum class Held : std::uint8_t { stood, restored };
+Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline);
+
+// Reads from the container's namespace what was refused to a filtered run.
+Status note_denied(const StateDir& state, Record& record);
+
+// Everything of this run outside the container's namespace, by its key alone; what is not there is
+// no error. The subnet is free again only when the link is gone: a descriptor of the namespace that
+// somebody keeps would keep the container's end alive.
+Status unplug(const StateDir& state, Record& record);
+
+} // namespace anchorhold

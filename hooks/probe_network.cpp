@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/probe_network.hpp"
+
+#include "hooks/host_table.hpp"
+#include "hooks/inside_table.hpp"
+#include "hooks/probe_cache.hpp"
+#include "hooks/veth.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <sched.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds patience(4);
+constexpr const char* nobodys_key = "000000000000";
+
+std::string_view remedy_for(int number)
+{
+    switch (number) {
+    case EPERM: return "run as root with CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    case EOPNOTSUPP:
+    case ENOENT:
+    case EPROTONOSUPPORT: return "use a kernel with veth and nf_tables (inet, netdev, fib, reject)";
+    case ENOSPC: return "raise user.max_net_namespaces";
+    default: return "see the step and its errno";
+    }
+}
+
+ProbeAnswer answer_from(std::string_view name, const Status& done)
+{
+    if (done)
+        return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
+    const Error& error = done.error();
+    std::string step = error.what;
+    if (error.number != 0) { // it is named beside the step
+        const std::string said = system_error("", error.number).what;
+        if (step.ends_with(said))
+            step.resize(step.size() - said.size());
+    }
+    return {
+        std::string(name), false, step, error.number, std::string(remedy_for(error.number)), false};
+}
+
+HostRun a_run(Posture posture)
+{
+    HostRun run{nobodys_key, posture, Technique::veth, {}};
+    run.network.broker_ports = {1};
+    run.network.subnet = *Subnet::parse("198.18.0.0/30", Code::network_setup_failed);
+    run.network.link = 2;
+    run.network.links = {3};
+    return run;
+}
+
+Status seal(Netlink& nftables)
+{
+    const UniqueFd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!here)
+        return fail_errno("open the namespace", errno);
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)), "");
+    AH_CHECK(route.send(make_veth(link_name(nobodys_key), "ahprobe", here.get())), "");
+    return nftables.send(load_host_rules(a_run(Posture::sealed)));
+}
+
+Status filter(Netlink& nftables)
+{
+    const HostRun run = a_run(Posture::filtered);
+    AH_CHECK(nftables.send(load_host_rules(run)), "");
+    const std::vector<Step> gone = drop_host_rules(run);
+    AH_CHECK(nftables.send(gone), "");
+    return {};
+}
+
+// In the namespace a container would have: no table of ours stands there yet.
+Status filter_inside()
+{
+    if (::unshare(CLONE_NEWNET) != 0)
+        return fail_errno("unshare(CLONE_NEWNET)", errno);
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, Deadline(patience)), "");
+    const InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
+    return nftables.send(load_inside_table(plan, Standing::none));
+}
+
+} // namespace
+
+std::string probe_network()
+{
+    Status sealed;
+    Status filtered;
+    if (::unshare(CLONE_NEWNET) != 0) {
+        sealed = fail_errno("unshare(CLONE_NEWNET)", errno);
+    } else if (auto nftables = Netlink::open(NETLINK_NETFILTER, Deadline(patience)); !nftables) {
+        sealed = std::unexpected(std::move(nftables).error());
+    } else {
+        sealed = seal(*nftables);
+        filtered = sealed ? filter(*nftables) : sealed;
+    }
+    if (sealed && filtered)
+        filtered = filter_inside();
+    if (!sealed)
+        filtered = sealed;
+    ProbeAnswers answers;
+    answers.answers = {answer_from("can_seal", sealed), answer_from("can_filter", filtered)};
+    return to_json(answers);
+}
+
+} // namespace anchorhold
