@@ -5,6 +5,8 @@
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
 #include "hooks/teardown.hpp"
+#include "schema/hosts_file.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/delegate.hpp"
 #include "shim/prepare.hpp"
 #include "shim/private_log.hpp"
@@ -21,6 +23,7 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t swept_at_create = 8;
+constexpr std::string_view resolv_conf = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
 constexpr int most_turns = 2000; // ten seconds
 constexpr useconds_t turn_microseconds = 5000;
 
@@ -44,7 +47,7 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
         choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile);
     const auto request = choice ? resolve(*session.policy, {}, *choice, id)
                                 : Result<Request>(std::unexpected(choice.error()));
-    const auto decision = request ? decide(*request, HostCaps{true, true})
+    const auto decision = request ? decide(*request, HostCaps{true, true, true, true})
                                   : Result<Decision>(std::unexpected(request.error()));
     return decision && decision->untouched;
 }
@@ -101,12 +104,12 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
     }
 }
 
-Status write_resolv_conf(const StateDir& state, const RunKey& key)
+Status write_for_inside(const StateDir& state, const RunKey& key, const char* name,
+                        std::string_view text)
 {
-    const std::string path = state.inside_path(key) + "/resolv.conf";
+    const std::string path = state.inside_path(key) + "/" + name;
     const UniqueFd file(
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444));
-    constexpr std::string_view text = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
     if (!file ||
         ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
         ::fchmod(file.get(), 0444) != 0)
@@ -124,9 +127,10 @@ Status clear_leftovers(const StateDir& state, const RunKey& key, const Error& ta
     AH_TRY(const std::string boot, boot_id(), "read the run's record");
     if (record && record->boot_id != boot) {
         return abandon(state, key, record->generation,
-                       {Code::delegate_failed, 0, "the host was started anew"});
+                       {Code::delegate_failed, 0, "the host was started anew"}, unplug_by_hook);
     }
-    AH_TRY(const Torn left, teardown(state, key), "clear what an earlier run left");
+    AH_TRY(const Torn left, teardown(state, key, {}, unplug_by_hook),
+           "clear what an earlier run left");
     if (left == Torn::still_owned || left == Torn::foreign)
         return std::unexpected(taken);
     return {};
@@ -146,7 +150,11 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
         return std::unexpected(taken);
     AH_TRY(Record record, first_record(session, prepared, id), "");
     AH_CHECK(state.make_run(key), "make the run's folder");
-    AH_CHECK(write_resolv_conf(state, key), "");
+    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf), "");
+    if (prepared.network)
+        AH_CHECK(
+            write_for_inside(state, key, "hosts", hosts_file(*prepared.network, prepared.hostname)),
+            "");
     AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
@@ -160,7 +168,7 @@ Result<int> undo_unenforced(const Session& session, const StateDir& state, const
                  "the runtime did not run the hook that verifies the network"};
     delete_by_force(session); // a `run` is over by now, or detached
     AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
-    (void)abandon(state, key, ours.generation, reason); // the reason is told
+    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
     return std::unexpected(std::move(reason));
 }
 
@@ -179,13 +187,14 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
         log.pass_on();
         if (is_run)
-            (void)teardown(state, key, ours.generation); // a live init keeps it; gc comes again
+            (void)teardown(state, key, ours.generation,
+                           unplug_by_hook); // a live init keeps it; gc comes again
         return status;
     }
     Error reason{Code::delegate_failed, 0, ""};
     if (record && record->state == RunState::failed)
-        reason = {Code::network_setup_failed, 0, record->reason}; // the hook's own words
-    (void)abandon(state, key, ours.generation, reason);           // what is left over is gc's
+        reason = {Code::network_setup_failed, 0, record->reason};       // the hook's own words
+    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // what is left over is gc's
     if (!reason.what.empty())
         return std::unexpected(std::move(reason));
     log.pass_on_one_error(); // the runtime's own line; on stderr it stands already
@@ -198,7 +207,8 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
     const RunKey key = RunKey::of(session.root, id);
     AH_TRY(const Record record, claim(session, state, prepared, id), "");
     const auto give_up = [&](Error reason) -> Result<int> {
-        (void)abandon(state, key, record.generation, reason); // the first error is the story
+        // The first error is the story.
+        (void)abandon(state, key, record.generation, reason, unplug_by_hook);
         return std::unexpected(std::move(reason));
     };
     if (auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
@@ -287,7 +297,8 @@ Result<int> create_or_run(const Session& session)
     AH_TRY(const auto channels, check_descriptors(handed), "");
     auto& known = prepared->inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());
-    (void)gc(state, Sweep::remove, swept_at_create); // a sweep that fails is the next one's work
+    (void)gc(state, Sweep::remove, swept_at_create,
+             unplug_by_hook); // a sweep that fails is the next one's work
     return carry_out(session, state, *prepared, id);
 }
 

@@ -3,6 +3,7 @@
 // with ours is gc's: an engine whose delete fails never comes back (its user sees nothing of it,
 // and the container's state stays for good).
 #include "hooks/teardown.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/delegate.hpp"
 #include "shim/session.hpp"
 
@@ -37,17 +38,18 @@ Result<int> delete_container(const Session& session)
     AH_TRY(const int status, run_delegate(session.delegate, session.rest), "");
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
     if (run) {
-        const auto torn = teardown(run->state, run->key);
+        const auto torn = teardown(run->state, run->key, {}, unplug_by_hook);
         // Of a pid namespace that we cannot look into: the delegate has just said that it is gone.
         if (status == 0 && torn && *torn == Torn::foreign) {
             (void)abandon(run->state, run->key, run->record.generation,
-                          {Code::delegate_failed, 0, "deleted from another pid namespace"});
+                          {Code::delegate_failed, 0, "deleted from another pid namespace"},
+                          unplug_by_hook);
         }
     }
     if (many) {
         const auto state = StateDir::existing(session.state_path);
         if (const std::optional<StateDir> there = state ? *state : std::nullopt)
-            (void)gc(*there, Sweep::remove);
+            (void)gc(*there, Sweep::remove, 0, unplug_by_hook);
     }
     return status;
 }

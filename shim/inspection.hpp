@@ -34,9 +34,12 @@ struct Inspection {
     std::vector<std::string> other_channels;
     std::vector<std::string> advice;
     std::vector<BindSource> sources; // the root first; for the hook to compare with
-    std::string replaced_netns; // "the host's", the path that stood there; empty: a fresh one
+    std::string replaced_netns;      // "the host's", the path that stood there; empty: a fresh one
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
+
+// What network namespace config.json names.
+Result<GivenNetns> given_netns(json::View config);
 
 // "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
 // posture; empty when nothing does.

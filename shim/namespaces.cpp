@@ -98,6 +98,20 @@ bool maps_host_root(std::string_view uid_map)
     }
 }
 
+Result<GivenNetns> given_netns(json::View config)
+{
+    AH_TRY(const auto entries, read_entries(config), "");
+    const auto network = std::ranges::find(entries, "network", &Entry::type);
+    if (network == entries.end())
+        return GivenNetns::host;
+    if (network->path.empty())
+        return GivenNetns::fresh;
+    // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
+    const bool made =
+        network->path.starts_with("/run/netns/") || network->path.starts_with("/var/run/netns/");
+    return made ? GivenNetns::engines : GivenNetns::other;
+}
+
 Status inspect_namespaces(json::View config, Inspection& into)
 {
     AH_TRY(const auto entries, read_entries(config), "");

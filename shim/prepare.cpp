@@ -4,6 +4,8 @@
 #include "hooks/probe.hpp"
 #include "hooks/process.hpp"
 #include "schema/oci_keys.hpp"
+#include "shim/ask_hook.hpp"
+#include "shim/pinned_names.hpp"
 #include "shim/writable_tmp.hpp"
 
 #include <algorithm>
@@ -17,6 +19,8 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t most_told = 500; // bytes of findings in one line, about
+const HostCaps all_caps{
+    .can_isolate = true, .can_relay = true, .can_seal = true, .can_filter = true};
 
 bool looks_like_ours(std::string_view key)
 {
@@ -77,12 +81,46 @@ Result<std::vector<std::string>> relay_mount_options(const std::string& relay)
     return options;
 }
 
-Result<HostCaps> host_caps(const Session& session, const Helpers& helpers)
+Result<HostCaps> host_caps(const Session& session, const Helpers& helpers, const Request& request,
+                           GivenNetns given)
 {
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const auto answers, probe_host(state, helpers.relay, Freshness::cached),
+    const auto ask = [&helpers] { return ask_network(helpers.hook); };
+    AH_TRY(const auto answers, probe_host(state, helpers.relay, ask, Freshness::cached),
            "probe this host");
-    return caps_of(answers);
+    HostCaps caps = caps_of(answers);
+    // What an engine made needs none of ours to be forwarded.
+    const auto obstacle = given == GivenNetns::engines
+                              ? std::nullopt
+                              : obstacle_to_forwarding(ip_forward, request.switches.forwarding);
+    if (caps.can_filter && obstacle) {
+        caps.can_filter = false;
+        caps.no_filter = *obstacle;
+    }
+    return caps;
+}
+
+// What packets may do; nothing where there are none.
+Result<std::optional<Network>> network_of(const Session& session, const Prepared& from)
+{
+    const Posture posture = from.decision.posture;
+    if (posture != Posture::sealed && posture != Posture::filtered)
+        return std::optional<Network>();
+    Network network;
+    network.pool = session.policy->pool;
+    for (const Endpoint& endpoint : from.request.endpoints) {
+        if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to))
+            network.broker_ports.push_back(target->port.number());
+    }
+    std::ranges::sort(network.broker_ports);
+    network.broker_ports.erase(std::ranges::unique(network.broker_ports).begin(),
+                               network.broker_ports.end());
+    if (posture == Posture::filtered) {
+        network.enable_forwarding = from.request.switches.forwarding == Forwarding::enable;
+        AH_TRY(network.names, pin_names(from.helpers, from.request.allow), "resolve the names");
+        compile(from.request.allow, session.policy->deny, network);
+    }
+    return network;
 }
 
 Result<std::vector<SocketServer>> find_servers(const Session& session, const Request& request,
@@ -90,6 +128,8 @@ Result<std::vector<SocketServer>> find_servers(const Session& session, const Req
 {
     std::vector<SocketServer> servers;
     for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
+        if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to))
+            continue; // its broker may start later, like any other peer of a connection
         const auto permitted =
             request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
         AH_TRY(SocketServer found,
@@ -145,8 +185,11 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                          into.bundle.path()};
     context.allow_vsock = into.request.switches.vsock == Vsock::allow;
     context.places = into.places;
+    AH_TRY(into.network, network_of(session, into), "");
     if (into.decision.posture != Posture::open) {
         AH_TRY(into.inspection, inspect_bundle(config.root(), context), "");
+        if (into.decision.technique == Technique::in_place)
+            into.inspection.replaced_netns.clear(); // it stays
         for (const SocketServer& server : servers) {
             if (auto advice = broker_advice(server, user))
                 into.inspection.advice.push_back(std::move(*advice));
@@ -167,7 +210,7 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                    .host_netns = {},
                    .host_cookie = netns_cookie()};
     AH_TRY(paths.host_netns, host_netns(), "identify the host's network namespace");
-    if (into.decision.technique == Technique::relay) {
+    if (!into.request.endpoints.empty()) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
     }
@@ -212,6 +255,8 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
                       .mark = {},
                       .helpers = {},
                       .places = {},
+                      .network = {},
+                      .hostname = {},
                       .inspection = {},
                       .plan = {},
                       .edited = {}};
@@ -220,14 +265,17 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
             prepared.mark = value;
     }
     // Without probes first: what is left alone needs none of what follows.
-    if (const auto open = decide(prepared.request, HostCaps{true, true}); open && open->untouched) {
+    if (const auto open = decide(prepared.request, all_caps); open && open->untouched) {
         prepared.decision = *open;
         return prepared;
     }
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
     AH_TRY(prepared.helpers, find_helpers(), "");
-    AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers), "");
-    AH_TRY(prepared.decision, decide(prepared.request, caps), "");
+    AH_TRY(const GivenNetns given, given_netns(config.root()), "");
+    AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers, prepared.request, given), "");
+    AH_TRY(prepared.decision, decide(prepared.request, caps, given), "");
+    if (const auto name = config.root().find("hostname"))
+        prepared.hostname = name->string().value_or("");
     if (!prepared.mark)
         AH_CHECK(inspect_and_plan(session, config, id, generation, prepared), "");
     return prepared;
@@ -245,17 +293,19 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.posture = prepared.decision.posture;
     record.technique = prepared.decision.technique;
     record.why = prepared.decision.why;
+    record.reason = prepared.decision.detail;
     record.endpoints = prepared.request.endpoints;
+    record.network = prepared.network;
     record.sentence = sentence_for(prepared.request, prepared.decision);
     for (const Finding& finding : prepared.inspection.voids)
         record.voids.push_back(finding.where + ": " + finding.what);
     record.other_channels = prepared.inspection.other_channels;
     record.advice = prepared.inspection.advice;
     record.sources = prepared.inspection.sources;
-    if (prepared.plan.cover_resolv_conf) // ours lies on it
-        std::erase_if(record.sources, [](const BindSource& source) {
-            return source.destination == "/etc/resolv.conf";
-        });
+    std::erase_if(record.sources, [&prepared](const BindSource& source) { // ours lies on it
+        return (prepared.plan.cover_resolv_conf && source.destination == "/etc/resolv.conf") ||
+               (prepared.plan.cover_hosts && source.destination == "/etc/hosts");
+    });
     record.replaced_netns = prepared.inspection.replaced_netns;
     record.removed_env = prepared.edited.removed_env;
     record.removed_caps = prepared.edited.removed_caps;

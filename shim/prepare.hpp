@@ -28,7 +28,9 @@ struct Prepared {
     Decision decision;               // untouched: nothing below is filled in
     std::optional<std::string> mark; // an edit mark that stood in config.json
     Helpers helpers;
-    std::vector<EndpointPlace> places;
+    std::vector<EndpointPlace> places; // of the unix: endpoints
+    std::optional<Network> network;    // of a sealed or filtered run
+    std::string hostname;              // the container's own name
     Inspection inspection;
     Plan plan;
     Edited edited;

@@ -7,6 +7,7 @@
 #include "hooks/files.hpp"
 #include "hooks/process.hpp"
 #include "hooks/teardown.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/delegate.hpp"
 #include "shim/helpers.hpp"
 #include "shim/interfaces.hpp"
@@ -31,7 +32,7 @@ bool may_have_links(Posture posture)
     std::abort(); // a byte that is no Posture
 }
 
-// "eth0 and eth1"; empty when loopback is alone.
+// "eth0, eth1"; empty when nothing is there but loopback and a sealed run's own link.
 Result<std::string> strays(const Record& record)
 {
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/net/dev";
@@ -40,7 +41,8 @@ Result<std::string> strays(const Record& record)
         return std::string();
     std::string names;
     for (const std::string& name : interfaces_in(*table)) {
-        if (name != "lo")
+        const bool planned = record.posture == Posture::sealed && name == inside_link;
+        if (name != "lo" && !planned)
             names += (names.empty() ? "" : ", ") + printable(name);
     }
     return names;
@@ -96,7 +98,7 @@ Result<int> start_container(const Session& session)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     delete_by_force(session);
     if (run)
-        (void)teardown(run->state, run->key); // as above
+        (void)teardown(run->state, run->key, {}, unplug_by_hook); // as above
     held.error().what += "; the container was deleted";
     return std::unexpected(std::move(held).error());
 }

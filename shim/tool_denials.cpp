@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/render.hpp"
-#include "shim/delegate.hpp"
-#include "shim/helpers.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/tool_list.hpp"
 
 namespace anchorhold {
 
 namespace {
 
-// The kernel's set is written to the record by the hook, for we know no netlink.
 Status refresh(Found& found)
 {
     const Record& record = found.record;
-    AH_TRY(const Helpers helpers, find_helpers(), "");
-    AH_TRY(const Caught caught,
-           run_quietly(helpers.hook,
-                       {"--state", found.state.path(), "denials", record.key, record.generation}),
-           "");
-    if (caught.status != 0)
-        return fail(Code::network_setup_failed,
-                    printable(caught.text.substr(0, caught.text.find('\n')), 500));
+    AH_CHECK(note_denied_by_hook(found.state, record), "");
     AH_TRY(const RunKey key, RunKey::parse(record.key), "");
     AH_TRY(auto fresh, found.state.read(key), "");
     if (fresh && fresh->generation == record.generation)

@@ -4,6 +4,7 @@
 #include "hooks/probe.hpp"
 #include "schema/json.hpp"
 #include "schema/render.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/delegate.hpp"
 #include "shim/helpers.hpp"
 #include "shim/tool_list.hpp"
@@ -141,7 +142,11 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told
 {
     AH_TRY(const Helpers helpers, find_helpers(), "");
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const auto answers, probe_host(state, helpers.relay, Freshness::again), "");
+    AH_TRY(const auto answers,
+           probe_host(
+               state, helpers.relay, [&helpers] { return ask_network(helpers.hook); },
+               Freshness::again),
+           "");
     const auto found = look_at_engines();
     told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
     bool well = session.policy.has_value() && !runtime_trouble(session);

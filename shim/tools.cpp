@@ -3,6 +3,7 @@
 #include "shim/tools.hpp"
 
 #include "hooks/teardown.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/tool_list.hpp"
 
 #include <algorithm>
@@ -25,7 +26,12 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
     if (!state)
         return 0;
-    AH_TRY(const Swept swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove), "");
+    AH_TRY(Swept swept,
+           gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook), "");
+    if (!call.dry_run) {
+        for (std::string& line : hold_all_by_hook(*state))
+            swept.failed.push_back(std::move(line));
+    }
     for (const std::string& key : swept.removed)
         told.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
     for (const std::string& line : swept.failed)
