@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A container that was granted destinations reaches those, by address and port, and is refused every
+# other at once; by a link of its own, and in place in a network that an engine made.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+open_world
+echo 1 >/proc/sys/net/ipv4/ip_forward
+cp /etc/hosts "$lab/hosts"
+printf '%s\n' '1.1.1.1 allowed.test' '10.0.0.1 inner.test' '127.0.0.1 self.test' >>"$lab/hosts"
+mount --no-mtab --bind "$lab/hosts" /etc/hosts
+start_broker model
+policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
+
+allow() { # RULES [FILTER]
+    echo ".annotations += {\"dev.anchorhold.egress\": \"allowlist\", \"dev.anchorhold.allow\": \"$1\"}
+          ${2:+| $2}"
+}
+rules='1.1.1.1, 8.8.8.8:80, 203.0.113.0/24:22, 203.0.113.0/24:7000, 208.67.222.222, 169.254.0.0/16:80'
+
+cell=
+enter() { # ID FILTER: a container that stays
+    bundle "$1" "$2" sh -c 'echo up; exec sleep infinity'
+    start_ready "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
+    cell=$!
+    key=$("$lab/bin/anchorhold" --ah-state "$lab/state" runs --json |
+        jq -r --arg id "$1" '.[] | select(.id == $id) | .key')
+    record=$lab/state/runs/$key/record.json
+    init=$(jq -r .init.pid "$record")
+}
+leave() { # ID
+    "$runtime" kill "$1" KILL
+    wait "$cell"
+    "$runtime" delete --force "$1" 2>/dev/null
+}
+try() { "$runtime" exec "$1" attempt "${@:2}"; } # ID WORD...
+
+reaches() { contains "$1" "$2 reached"; }       # ANSWERS WORD
+refuses() { # ANSWERS WORD: and in under a second
+    local took
+    contains "$1" "$2 refused" || return
+    took=$(sed -n "s,^$2 refused.*(\([0-9]*\) ms)\$,\1,p" <<<"${1//[\[\]]/}" | head -1)
+    [ -z "$took" ] || [ "$took" -lt 1000 ]
+}
+
+# everything_of ID: what holds of a filtered container, however its packets get out.
+everything_of() {
+    local answers
+    answers=$(try "$1" tcp=1.1.1.1:443 tcp=1.1.1.1:80 tcp=8.8.8.8:80 tcp=8.8.8.8:443 \
+        tcp=9.9.9.9:443 tcp=203.0.113.1:22 tcp=203.0.113.1:80 tcp=208.67.222.222:443 \
+        tcp=169.254.169.254:80 tcp=203.0.113.2:7000 udp=1.1.1.1:9 dns-udp=1.1.1.1 dns-tcp=8.8.8.8 \
+        ping=1.1.1.1 'tcp=[2606:4700:4700::1111]:443' 'sh=getent ahosts allowed.test' \
+        'sh=getent ahosts example.test' tcp=10.0.0.1:443)
+    for word in tcp=1.1.1.1:443 tcp=8.8.8.8:80 tcp=203.0.113.1:22 'sh=getent ahosts allowed.test'; do
+        check "$1: granted, $word" reaches "$answers" "$word"
+    done
+    for word in tcp=1.1.1.1:80 tcp=8.8.8.8:443 tcp=9.9.9.9:443 tcp=203.0.113.1:80 udp=1.1.1.1:9 \
+        dns-udp=1.1.1.1 dns-tcp=8.8.8.8 ping=1.1.1.1 'sh=getent ahosts example.test'; do
+        check "$1: refused at once, $word" refuses "$answers" "$word"
+    done
+    check "$1: B-16 deny wins over allow" refuses "$answers" tcp=208.67.222.222:443
+    check "$1: B-17 metadata, though a granted range covers it" refuses "$answers" \
+        tcp=169.254.169.254:80
+    check "$1: the host's own address, though a granted range covers it" refuses "$answers" \
+        tcp=203.0.113.2:7000
+    check "$1: B-20 IPv6 that was not granted" contains "$answers" \
+        'tcp=[2606:4700:4700::1111]:443 refused'
+    check "$1: B-12 a name that leads to a private address" refuses "$answers" tcp=10.0.0.1:443
+    ip addr add 203.0.113.77/32 dev up0
+    check "$1: an address that the host got since" refuses "$(try "$1" tcp=203.0.113.77:7000)" \
+        tcp=203.0.113.77:7000
+    ip addr del 203.0.113.77/32 dev up0
+}
+
+# ---- by a link of its own -----------------------------------------------------------------------
+
+remember_kernel
+enter veth "$(allow "$rules, allowed.test:22, inner.test")"
+everything_of veth
+check "record: filtered" same 'enforced filtered veth' \
+    "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
+check "the sentence counts what was granted" contains "$(jq -r .sentence "$record")" \
+    "Network: allowlist — confined: 7 destinations"
+check "B-26 the container cannot change its network" contains \
+    "$(try veth "sh=ip route add 198.51.100.0/24 dev eth0")" refused
+
+denials=$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)
+check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
+
+nft flush ruleset
+after=$(try veth tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80)
+for word in tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80; do
+    check "after nft flush ruleset: refused, $word" refuses "$after" "$word"
+done
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc restores what lets the granted through" reaches "$(try veth tcp=1.1.1.1:443)" \
+    tcp=1.1.1.1:443
+leave veth
+check "nothing is left" nothing_left
+check "denials: in the order of time, after the run too" contains \
+    "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
+        jq -r '.[] | "\(.to) \(.port)"')" "9.9.9.9 443"
+
+bundle hostnet "$(allow "$rules" '.linux.namespaces |= map(select(.type != "network"))')" \
+    attempt tcp=1.1.1.1:443 tcp=9.9.9.9:443 tcp=127.0.0.1:7000
+answers=$(in_cell hostnet)
+check "host networking: its own namespace, the granted" reaches "$answers" tcp=1.1.1.1:443
+check "host networking: never left on the host's" refuses "$answers" tcp=127.0.0.1:7000
+check "host networking: nothing is left" nothing_left
+
+bundle both "$(allow "$rules" "$(asks_for model)")" attempt ask=8080 tcp=1.1.1.1:443 tcp=9.9.9.9:443
+answers=$(in_cell both)
+check "with an endpoint: the broker answers" reaches "$answers" ask=8080
+check "with an endpoint: the granted" reaches "$answers" tcp=1.1.1.1:443
+check "with an endpoint: no other" refuses "$answers" tcp=9.9.9.9:443
+
+# ---- what this host cannot do -------------------------------------------------------------------
+
+echo 0 >/proc/sys/net/ipv4/ip_forward
+bundle still "$(allow "$rules" "$(asks_for model)")" attempt ask=8080 tcp=1.1.1.1:443
+answers=$(in_cell still)
+check "without forwarding: severed" refuses "$answers" tcp=1.1.1.1:443
+check "without forwarding: the broker is still reached" reaches "$answers" ask=8080
+check "ip_forward was left alone" same 0 "$(</proc/sys/net/ipv4/ip_forward)"
+ended=$(jq -r 'select(.id == "still") | .sentence' "$lab"/state/ended/*.json)
+check "without forwarding: the sentence says so" contains "$ended" "ip_forward is 0"
+bundle asked "$(allow "$rules" '.annotations += {"dev.anchorhold.require": "asked"}')" true
+check "without forwarding, required: refused" contains "$(in_cell asked 2>&1)" posture_unavailable
+policy '{ceiling: "allowlist", forwarding: "enable"}'
+bundle enabled "$(allow "$rules")" attempt tcp=1.1.1.1:443
+check "policy forwarding enable: the granted is reached" reaches "$(in_cell enabled)" \
+    tcp=1.1.1.1:443
+check "policy forwarding enable: the record says so" contains \
+    "$(jq -r 'select(.id == "enabled") | .advice[]' "$lab"/state/ended/*.json)" "ip_forward"
+policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
+echo 1 >/proc/sys/net/ipv4/ip_forward
+
+# ---- in place -----------------------------------------------------------------------------------
+
+ip netns add engine
+ip link add br0 type bridge
+ip addr add 10.88.0.1/16 dev br0
+ip link set br0 up
+ip link add port0 type veth peer name eth0 netns engine
+ip link set port0 master br0
+ip link set port0 up
+ip -n engine link set lo up
+ip -n engine addr add 10.88.0.2/16 dev eth0
+ip -n engine link set eth0 up
+ip -n engine route add default via 10.88.0.1
+nft -f - <<'RULES'
+table ip engine {
+    chain postrouting {
+        type nat hook postrouting priority srcnat
+        ip saddr 10.88.0.0/16 oifname "up0" masquerade
+    }
+}
+RULES
+remember_kernel
+joins='.linux.namespaces |= map(if .type == "network" then . + {path: "/run/netns/engine"} else . end)'
+enter place "$(allow "$rules, allowed.test:22, inner.test" "$joins")"
+everything_of place
+check "record: filtered in place" same 'enforced filtered in-place' \
+    "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
+check "the engine's link and address stand" contains "$(ip -n engine -o addr)" 10.88.0.2/16
+start_ready "$runtime" exec place attempt listen=0.0.0.0:5555
+check "the node still reaches what listens inside" contains \
+    "$("$lab/bin/attempt" tcp=10.88.0.2:5555)" reached
+leave place
+check "the engine's own rules are as they were" contains "$(nft list ruleset)" "masquerade"
+ip netns del engine
+check "nothing is left" nothing_left
+finish

@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A container whose broker listens on a port of the host reaches that port, by a link of its own, and
+# nothing else: not the host, not what the host publishes, not another run.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+enter_lab
+make_rootfs "$lab/rootfs"
+policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
+open_world
+start_ready "$python" "$here/world.py" tcp=9000 tcp=9001
+# What Docker does to publish a port: another container's, which plays no part in the seal.
+nft -f - <<'RULES'
+table ip publish {
+    chain prerouting {
+        type nat hook prerouting priority dstnat
+        fib daddr type local tcp dport 8088 dnat to 203.0.113.1:80
+    }
+    chain postrouting {
+        type nat hook postrouting priority srcnat
+        oifname "up0" masquerade
+    }
+}
+RULES
+echo 1 >/proc/sys/net/ipv4/ip_forward
+nft list table ip publish >"$lab/publish.before"
+remember_kernel
+
+sealed='.annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9000"}'
+greedy='.process.capabilities |= map_values(. + ["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_MKNOD"])
+        | .root.readonly = false'
+
+cell= # pid of the shim of the cell that runs
+enter() { # ID FILTER: a container that stays
+    local subnet
+    bundle "$1" "$2" sh -c 'echo up; exec sleep infinity'
+    start_ready "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
+    cell=$!
+    key=$("$lab/bin/anchorhold" --ah-state "$lab/state" runs --json |
+        jq -r --arg id "$1" '.[] | select(.id == $id) | .key')
+    record=$lab/state/runs/$key/record.json
+    init=$(jq -r .init.pid "$record")
+    subnet=$(jq -r .network.subnet "$record")
+    read -r gateway guest < <("$python" -c 'import ipaddress, sys
+print(*list(ipaddress.ip_network(sys.argv[1]))[1:3])' "$subnet")
+}
+leave() { # ID
+    "$runtime" kill "$1" KILL
+    wait "$cell"
+}
+try() { "$runtime" exec "$1" attempt "${@:2}"; } # ID WORD...
+
+# ---- what is granted ----------------------------------------------------------------------------
+
+bundle answers "$sealed" attempt tcp=127.0.0.1:8080
+check "the broker answers at 127.0.0.1:8080" \
+    contains "$(in_cell answers)" "tcp=127.0.0.1:8080 reached: HTTP/1.0 200 OK"
+check "nothing is left of it" nothing_left
+
+poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
+      | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
+                                 ambient: []}'
+bundle poor "$sealed | $poor" attempt tcp=127.0.0.1:8080
+check "it answers uid 1000 without capabilities" \
+    contains "$(in_cell poor)" "tcp=127.0.0.1:8080 reached"
+
+bundle proxies "$sealed" sh -c 'env | grep -i proxy; :'
+check "proxy variables are gone" same "" "$(in_cell proxies)"
+
+bundle unlisted '.annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9002"}' true
+check "a port that the policy does not name is refused" \
+    contains "$(in_cell unlisted 2>&1)" "tcp_endpoints"
+check "nothing is left of the refused" nothing_left
+
+# ---- what is not --------------------------------------------------------------------------------
+
+declare -A once long
+bundle once "$greedy | $sealed" attempt "${ways[@]#* | }"
+take_answers once < <(in_cell once)
+check "nothing is left of the one that tried" nothing_left
+
+enter long "$greedy | $sealed"
+take_answers long < <("$runtime" exec --cap CAP_NET_ADMIN --cap CAP_NET_RAW long \
+    attempt "${ways[@]#* | }")
+more=$(try long "tcp=$gateway:9000" "tcp=$gateway:9001" "tcp=$gateway:7000" "tcp=$gateway:8088" \
+    "tcp=203.0.113.2:9000" "udp=$gateway:53" "ping=$gateway")
+check "the broker's port at the gateway is the relay's way" contains "$more" "tcp=$gateway:9000 reached"
+check "B-19 another port of the gateway" contains "$more" "tcp=$gateway:9001 refused"
+check "B-19 a service on every address of the host" contains "$more" "tcp=$gateway:7000 refused"
+check "the published port of another container" contains "$more" "tcp=$gateway:8088 refused"
+check "the broker's port at another address of the host" \
+    contains "$more" "tcp=203.0.113.2:9000 refused"
+check "B-21 UDP to the gateway" contains "$more" "udp=$gateway:53 refused"
+
+# The control: a plain namespace plugged in the same way reaches all that.
+ip netns add plain
+ip link add plain0 type veth peer name eth0 netns plain
+ip addr add 192.0.2.1/30 dev plain0
+ip link set plain0 up
+ip -n plain addr add 192.0.2.2/30 dev eth0
+ip -n plain link set eth0 up
+ip -n plain route add default via 192.0.2.1
+control=$(ip netns exec plain "$lab/bin/attempt" tcp=192.0.2.1:9001 tcp=192.0.2.1:7000 \
+    tcp=192.0.2.1:8088 tcp=203.0.113.2:9000)
+for there in 192.0.2.1:9001 192.0.2.1:7000 192.0.2.1:8088 203.0.113.2:9000; do
+    check "without a seal $there is reached" contains "$control" "tcp=$there reached"
+done
+
+check "record: sealed, and what was seen to hold" same \
+    'enforced sealed veth ["netns","sources","drop-table","links","listeners","host-rules","route"]' \
+    "$(jq -r '"\(.state) \(.posture) \(.technique) \(.verified | tojson)"' "$record")"
+check "no IPv6 address on the host's end" same "" "$(ip -6 -o addr show dev "ah$key")"
+check "no IPv6 address on the container's end" same "" \
+    "$(nsenter -t "$init" -n ip -6 -o addr show dev eth0)"
+check "no route but the subnet's own" same "$(jq -r .network.subnet "$record") dev eth0 " \
+    "$(nsenter -t "$init" -n ip -4 route show | sed 's/proto kernel scope link src.*//')"
+
+# The link-local way takes its time to come up (DAD); the plain namespace shows that it would.
+scoped() { # NAMESPACE-COMMAND... : fe80 of the host's end, asked from inside
+    "${@:2}" "$lab/bin/attempt" "tcp=[$1%eth0]:9000"
+}
+plain_local=$(ip -6 -o addr show dev plain0 scope link | awk '{sub("/.*", "", $4); print $4}')
+until ip -6 -o addr show dev plain0 scope link | grep -qv tentative &&
+    ip -n plain -6 -o addr show dev eth0 scope link | grep -qv tentative; do :; done
+check "B-20 link-local: the control is reached" contains \
+    "$(scoped "$plain_local" ip netns exec plain)" reached
+mac=$(ip -j link show "ah$key" | jq -r '.[].address')
+eui64=$("$python" -c 'import sys
+m = [int(x, 16) for x in sys.argv[1].split(":")]
+m[0] ^= 2
+print("fe80::%02x%02x:%02xff:fe%02x:%02x%02x" % tuple(m))' "$mac")
+check "B-20 link-local: the sealed one is not" contains \
+    "$(scoped "$eui64" nsenter -t "$init" -n)" refused
+
+# ---- from outside, and later --------------------------------------------------------------------
+
+start_ready "$runtime" exec long attempt listen=0.0.0.0:5555
+check "B-55 what listens inside is not read from the host" contains \
+    "$("$lab/bin/attempt" "tcp=$guest:5555")" refused
+
+ip link add late0 type veth peer name eth1 netns "$init"
+ip addr add 198.51.100.1/30 dev late0
+ip link set late0 up
+nsenter -t "$init" -n ip addr add 198.51.100.2/30 dev eth1
+nsenter -t "$init" -n ip link set eth1 up
+nsenter -t "$init" -n ip route add default via 198.51.100.1
+check "a later interface gives nothing more" contains \
+    "$(try long tcp=198.51.100.1:9000)" "tcp=198.51.100.1:9000 refused"
+check "the broker still answers" contains "$(try long tcp=127.0.0.1:8080)" reached
+ip link del late0
+
+nft flush ruleset
+after=$(try long "tcp=$gateway:9001" "tcp=$gateway:7000" "tcp=$gateway:8088" tcp=203.0.113.2:9000 \
+    tcp=127.0.0.1:8080)
+for there in "$gateway:9001" "$gateway:7000" "$gateway:8088" 203.0.113.2:9000; do
+    check "after nft flush ruleset $there is still refused" contains "$after" "tcp=$there refused"
+done
+check "after nft flush ruleset the broker still answers" contains "$after" \
+    "tcp=127.0.0.1:8080 reached"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc restores the host's rules" contains "$(nft list ruleset)" "table netdev ah$key"
+check "gc marks the record" contains "$(jq -r '.advice[]' "$record")" "were gone"
+nft -f "$lab/publish.before"
+
+first=$cell neighbour=$guest
+enter second "$greedy | $sealed"
+check "two runs never answer each other" contains "$(try second "tcp=$neighbour:8080")" refused
+leave second
+cell=$first
+leave long
+ip link del plain0
+ip netns del plain
+check "nothing is left" nothing_left
+
+# ---- nothing is taken for granted ---------------------------------------------------------------
+
+# A link of our name that somebody left is replaced, never added to.
+discarded() { # RULE...: the set-up fails, says why, and leaks nothing
+    local output
+    "${@:2}"
+    bundle discarded "$sealed" true
+    output=$(in_cell discarded 2>&1)
+    printf '%s\n' "$output"
+    contains "$output" "$1" && contains "$output" "ip route get 198.1" && nothing_left
+}
+ip rule add to 198.18.0.0/15 unreachable priority 100
+check "B-46 a rule that discards fails the set-up and is named" discarded "unreachable" :
+ip rule del priority 100
+ip rule add to 198.18.0.0/15 prohibit priority 100
+check "B-46 so does one that prohibits" discarded "prohibit" :
+ip rule del priority 100
+
+take_answers control < <(in_the_open once)
+judge once ", sealed"
+judge long ", sealed, from an exec"
+finish
