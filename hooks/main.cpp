@@ -152,7 +152,7 @@ std::optional<Result<std::string>> answer(std::span<char* const> words)
 {
     const std::string_view first = words.size() > 1 ? words[1] : "";
     if (first == "--version" && words.size() == 2)
-        return std::string("anchorhold-hook " ANCHORHOLD_VERSION);
+        return std::string("anchorhold-hook " ANCHORHOLD_VERSION "\n");
     if (first == "probe" && words.size() == 2)
         return probe_network();
     if (first == "resolve")
@@ -176,7 +176,7 @@ int main(int argc, char** argv)
     if (const auto said = answer(words); done && said) {
         if (!*said)
             return refuse(words[1], said->error());
-        std::puts((*said)->c_str());
+        std::fputs((*said)->c_str(), stdout);
         return 0;
     }
     const Verb* const verb = find_verb(words);

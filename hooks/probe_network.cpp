@@ -4,6 +4,7 @@
 #include "hooks/host_table.hpp"
 #include "hooks/inside_table.hpp"
 #include "hooks/probe_cache.hpp"
+#include "hooks/process.hpp"
 #include "hooks/veth.hpp"
 
 #include <cerrno>
@@ -54,6 +55,18 @@ HostRun a_run(Posture posture)
     return run;
 }
 
+// What follows must not happen to the host, so success is not believed.
+Status leave_host()
+{
+    const auto before = namespace_of(0, "net");
+    if (::unshare(CLONE_NEWNET) != 0)
+        return fail_errno("unshare(CLONE_NEWNET)", errno);
+    const auto after = namespace_of(0, "net");
+    if (!before || !after || *before == *after)
+        return fail(Code::network_setup_failed, "compare the namespaces");
+    return {};
+}
+
 Status seal(Netlink& nftables)
 {
     const UniqueFd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -76,8 +89,7 @@ Status filter(Netlink& nftables)
 // In the namespace a container would have: no table of ours stands there yet.
 Status filter_inside()
 {
-    if (::unshare(CLONE_NEWNET) != 0)
-        return fail_errno("unshare(CLONE_NEWNET)", errno);
+    AH_CHECK(leave_host(), "");
     AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, Deadline(patience)), "");
     const InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
     return nftables.send(load_inside_table(plan, Standing::none));
@@ -87,10 +99,10 @@ Status filter_inside()
 
 std::string probe_network()
 {
-    Status sealed;
+    Status sealed = leave_host();
     Status filtered;
-    if (::unshare(CLONE_NEWNET) != 0) {
-        sealed = fail_errno("unshare(CLONE_NEWNET)", errno);
+    if (!sealed) {
+        filtered = sealed;
     } else if (auto nftables = Netlink::open(NETLINK_NETFILTER, Deadline(patience)); !nftables) {
         sealed = std::unexpected(std::move(nftables).error());
     } else {
@@ -99,8 +111,6 @@ std::string probe_network()
     }
     if (sealed && filtered)
         filtered = filter_inside();
-    if (!sealed)
-        filtered = sealed;
     ProbeAnswers answers;
     answers.answers = {answer_from("can_seal", sealed), answer_from("can_filter", filtered)};
     return to_json(answers);

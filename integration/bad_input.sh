@@ -238,7 +238,7 @@ options=()
 
 # What later versions bring is refused until then, never taken for something looser.
 for wish in '{endpoints: [{name: "model", listen: 80, to: "tcp:host:80"}]}' \
-    '{egress: "allowlist", allow: ["github.com"]}'; do
+    '{egress: "allowlist", allow: ["*.github.com"]}'; do
     policy "{profiles: {wish: $wish}, default: \"wish\"}"
     refuses posture_unavailable "not available yet: $wish" 'del(.annotations)'
 done

@@ -117,8 +117,9 @@ check "and the word inside does not" same "" "$(ls -A "$state/runs/$key/inside")
 for posture in sealed filtered; do
     plan ".posture = \"$posture\""
     up
-    check "posture $posture is refused" same \
-        "1 anchorhold: hook up $key: posture $posture is not available yet (posture_unavailable)" "$status $said"
+    check "posture $posture without a network on record is refused" same \
+        "1 anchorhold: hook up $key: the record names no network (network_setup_failed)" \
+        "$status $said"
 done
 end_cell
 

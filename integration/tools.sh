@@ -76,7 +76,8 @@ check "once" same "" "$("$runtime" gc)"
 
 # ---- doctor -------------------------------------------------------------------------------------
 
-check "doctor finds this host fit" same '{"can_isolate":true,"can_relay":true}' \
+check "doctor finds this host fit" same \
+    '{"can_isolate":true,"can_relay":true,"can_seal":true,"can_filter":true}' \
     "$("$runtime" doctor --json | jq -c '[.probes[] | {(.name): .yes}] | add')"
 mv "$lab/libexec/anchorhold/anchorhold-relay" "$lab/libexec/anchorhold/kept"
 printf '#!/bin/sh\nexit 0\n' >"$lab/libexec/anchorhold/anchorhold-relay"
@@ -90,10 +91,11 @@ check "an endpoint is then refused before anything starts" contains \
     "$("$runtime" create --bundle "$lab/b/unable" unable 2>&1)" "the relay does not run on this host, see anchorhold doctor"
 mv "$lab/libexec/anchorhold/kept" "$lab/libexec/anchorhold/anchorhold-relay"
 
-# ---- what is not there yet, and what is not known ------------------------------------------------
+# ---- check, and what is not known ----------------------------------------------------------------
 
-check "check says that there are no allow lists" contains \
-    "$("$runtime" check github.com 2>&1)" "posture_unavailable"
+check "check refuses what nobody granted, and says why" same \
+    "1 Network: off — confined: no egress|refused: 192.0.2.9 tcp 443, there is no egress" \
+    "$(said=$("$runtime" check 192.0.2.9 2>&1); echo "$? ${said//$'\n'/|}")"
 check "a word too many is told the usage" is_refused_with \
     "anchorhold: runs: usage: anchorhold runs [--json] (invalid_request)" "$runtime" runs --jason
 

@@ -195,6 +195,12 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                 into.inspection.advice.push_back(std::move(*advice));
         }
     }
+    for (const PinnedName& pinned :
+         into.network ? into.network->names : std::vector<PinnedName>()) {
+        if (pinned.addresses.empty())
+            into.inspection.advice.push_back(pinned.name + " has no address now, so nothing of it "
+                                                           "is reachable");
+    }
     const std::string rootfs = rootfs_of(config.root(), into.bundle);
     if (auto advice = tmp_advice(config.root(), rootfs, user))
         into.inspection.advice.push_back(std::move(*advice));
