@@ -50,16 +50,15 @@
 // which answers need, and before DNAT (-100).
 #include "hooks/host_table.hpp"
 
+#include "hooks/host_shared.hpp"
 #include "hooks/nft_elements.hpp"
 #include "hooks/ruleset.hpp"
 
 #include <algorithm>
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
 
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>
-#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_tables.h>
 
 namespace anchorhold {
@@ -69,20 +68,7 @@ using namespace nft;
 
 using Steps = std::vector<Step>;
 
-constexpr Table shared = {NFPROTO_INET};
-constexpr std::string_view our_links = "ah"; // what link_name() begins with
-constexpr std::int32_t before_dnat = -150;
-constexpr std::int32_t source_nat = 100;
-
 const Set never_set = {"never", Keys::address4, Kind::ranges};
-const Set forwards = {"forwards", Keys::link, Kind::single};
-const Set guests4 = {"guests4", Keys::address4, Kind::single};
-const Set guests6 = {"guests6", Keys::address6, Kind::single};
-
-Rule rule(const char* chain)
-{
-    return {shared, chain};
-}
 
 // The run's own table and its device have one name.
 struct OwnTable {
@@ -93,11 +79,6 @@ struct OwnTable {
 OwnTable own_table(const HostRun& run)
 {
     return {link_name(run.key)};
-}
-
-bool is_forwarded(const HostRun& run)
-{
-    return run.posture == Posture::filtered && run.technique == Technique::veth;
 }
 
 // Everything on its own link, in the order in which the kernel lists a chain.
@@ -181,123 +162,9 @@ Steps remove_link_table(const HostRun& run)
     return {add_table(own.table(), Making::if_absent), remove_table(own.table())};
 }
 
-// A shared chain, made where it is missing; its rules are made again.
-void hold_chain(Steps& steps, const char* name, const Hook& hook)
-{
-    steps.push_back(add_chain(shared, name, hook, Making::if_absent));
-    steps.push_back(remove_rules(shared, name));
-}
-
-Steps forward_chain()
-{
-    Steps steps;
-    hold_chain(steps, "forward", {"filter", NF_INET_FORWARD, 0, NF_ACCEPT, {}});
-    steps.push_back(rule("forward").meta(NFT_META_IIFNAME).in(forwards.name).accept());
-    steps.push_back(rule("forward").meta(NFT_META_IIFNAME).begins(our_links).count().drop());
-    return steps;
-}
-
-Steps toward_chain()
-{
-    Steps steps;
-    hold_chain(steps, "toward", {"filter", NF_INET_FORWARD, 1, NF_ACCEPT, {}});
-    steps.push_back(rule("toward").meta(NFT_META_OIFNAME).begins_not(our_links).accept());
-    steps.push_back(
-        rule("toward")
-            .has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED))
-            .accept());
-    steps.push_back(rule("toward").count().drop());
-    return steps;
-}
-
-Steps masquerade_chain()
-{
-    Steps steps;
-    hold_chain(steps, "postrouting", {"nat", NF_INET_POST_ROUTING, source_nat, NF_ACCEPT, {}});
-    steps.push_back(rule("postrouting")
-                        .meta(NFT_META_OIFNAME)
-                        .begins_not(our_links)
-                        .meta(NFT_META_IIFNAME)
-                        .in(forwards.name)
-                        .masquerade());
-    return steps;
-}
-
-Steps guest_chains()
-{
-    Steps steps;
-    hold_chain(steps, "prerouting", {"filter", NF_INET_PRE_ROUTING, before_dnat, NF_ACCEPT, {}});
-    steps.push_back(add_chain(shared, "guest", Making::if_absent));
-    steps.push_back(remove_rules(shared, "guest"));
-    steps.push_back(
-        rule("prerouting").address(Side::source, Ip::v4).in(guests4.name).jump("guest"));
-    steps.push_back(
-        rule("prerouting").address(Side::source, Ip::v6).in(guests6.name).jump("guest"));
-    const std::uint8_t discovery[] = {ND_ROUTER_SOLICIT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
-    for (const std::uint8_t type : discovery)
-        steps.push_back(rule("guest").protocol(IPPROTO_ICMPV6).icmp6_type().equals(type).accept());
-    steps.push_back(rule("guest").has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED)).accept());
-    steps.push_back(rule("guest").address_is_local().protocol(IPPROTO_TCP).count().reset());
-    steps.push_back(
-        rule("guest").address_is_local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
-    return steps;
-}
-
-struct Own { // of the shared sets' elements; the other runs' are many and never dumped
-    std::string set;
-    Element element;
-};
-std::vector<Own> elements_of(const HostRun& run)
-{
-    if (is_forwarded(run))
-        return {{forwards.name, {bytes_of_link(link_name(run.key)), {}, false}}};
-    std::vector<Own> own;
-    if (run.technique != Technique::in_place)
-        return own;
-    for (const Ip ip : {Ip::v4, Ip::v6}) {
-        for (const Bytes& address : addresses_of(run.network.guest, ip))
-            own.push_back({ip == Ip::v4 ? guests4.name : guests6.name, {address, {}, false}});
-    }
-    return own;
-}
-
-std::vector<Set> sets_for(const HostRun& run)
-{
-    return run.technique == Technique::in_place ? std::vector{guests4, guests6}
-                                                : std::vector{forwards};
-}
-
-std::vector<const char*> chains_for(const HostRun& run)
-{
-    if (run.technique == Technique::in_place)
-        return {"prerouting", "guest"};
-    if (is_forwarded(run))
-        return {"forward", "toward", "postrouting"};
-    return {"forward"};
-}
-
-Steps shared_part(const HostRun& run)
-{
-    Steps steps;
-    for (const Set& set : sets_for(run))
-        steps.push_back(add_set(shared, set, Making::if_absent));
-    if (run.technique == Technique::in_place) {
-        append(steps, guest_chains());
-    } else {
-        append(steps, forward_chain());
-        if (is_forwarded(run)) {
-            append(steps, toward_chain());
-            append(steps, masquerade_chain());
-        }
-    }
-    for (const Own& own : elements_of(run))
-        append(steps, add_elements(shared, own.set, {&own.element, 1}, Making::if_absent));
-    return steps;
-}
-
 Steps transaction(Steps between)
 {
-    Steps steps = {begin(), add_table(shared, Making::if_absent)};
+    Steps steps = {begin(), add_table(shared_table(), Making::if_absent)};
     append(steps, std::move(between));
     steps.push_back(commit());
     return steps;
@@ -313,20 +180,6 @@ Steps list_own(const HostRun& run)
             list_elements(own.table(), never_set.name)};
 }
 
-Steps list_shared(const HostRun& run)
-{
-    Steps steps;
-    for (const Set& set : sets_for(run))
-        steps.push_back(get_set(shared, set.name));
-    for (const char* const chain : chains_for(run))
-        steps.push_back(get_chain(shared, chain));
-    for (const char* const chain : chains_for(run))
-        steps.push_back(list_rules(shared, chain));
-    for (const Own& own : elements_of(run))
-        steps.push_back(get_element(shared, own.set, own.element));
-    return steps;
-}
-
 std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
 {
     for (const auto& more : {own.elements, common.ours, common.elements})
@@ -334,17 +187,14 @@ std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
     return std::move(own.ours);
 }
 
-// As list_shared asks: chains first, then rules.
-void sort_chains_first(std::vector<std::string>& lines)
-{
-    const auto is_rule = [](const std::string& line) { return line.starts_with("rule "); };
-    std::vector<std::string> rules;
-    std::ranges::copy_if(lines, std::back_inserter(rules), is_rule);
-    std::erase_if(lines, is_rule);
-    lines.insert(lines.end(), rules.begin(), rules.end());
-}
-
 } // namespace
+
+std::vector<Step> add_host_rules(const HostRun& run, Shared shared)
+{
+    Steps steps = link_table(run);
+    append(steps, shared == Shared::missing ? shared_part(run) : add_own_elements(run));
+    return transaction(std::move(steps));
+}
 
 std::vector<Step> load_host_rules(const HostRun& run)
 {
@@ -357,32 +207,20 @@ std::vector<Step> load_host_rules(const HostRun& run)
 std::vector<Step> drop_host_rules(const HostRun& run)
 {
     Steps steps = remove_link_table(run);
-    for (const Set& set : sets_for(run))
-        steps.push_back(add_set(shared, set, Making::if_absent));
-    for (const Own& own : elements_of(run)) {
-        append(steps, add_elements(shared, own.set, {&own.element, 1}, Making::if_absent));
-        steps.push_back(remove_element(shared, own.set, own.element));
-    }
+    append(steps, remove_own_elements(run));
     return transaction(std::move(steps));
 }
 
 std::vector<Step> drop_shared_table()
 {
-    return transaction({remove_table(shared)});
-}
-
-Result<bool> has_guests(Netlink& nftables)
-{
-    const Steps both = {list_elements(shared, guests4.name), list_elements(shared, guests6.name)};
-    AH_TRY(const Ruleset seen, ask(nftables, shared, both), "");
-    return !seen.elements.empty();
+    return transaction({remove_table(shared_table())});
 }
 
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 {
     const OwnTable own = own_table(run);
     AH_TRY(Ruleset planned, describe(own.table(), link_table(run)), "");
-    AH_TRY(Ruleset common, describe(shared, shared_part(run)), "");
+    AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)), "");
     sort_chains_first(common.ours);
     return lines_of(std::move(planned), std::move(common));
 }
@@ -391,7 +229,7 @@ Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun
 {
     const OwnTable own = own_table(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
-    AH_TRY(Ruleset common, ask(nftables, shared, list_shared(run)), "");
+    AH_TRY(Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
     return lines_of(std::move(seen), std::move(common));
 }
 

@@ -21,6 +21,14 @@ struct HostRun {
     Network network;                       // veth: its subnet; in place: its guest addresses
 };
 
+enum class Shared : std::uint8_t { missing, stands };
+// What a run of this kind needs of the shared table, elements left out.
+Result<bool> shared_stands(Netlink& nftables, const HostRun& run);
+
+// For a run of which nothing stands yet (else EEXIST). Nothing is removed in this transaction: what
+// is, the kernel frees after a grace period, and whoever closes an nftables socket waits for that
+// (10 to 25 ms, measured).
+std::vector<Step> add_host_rules(const HostRun& run, Shared shared);
 // One transaction each, begin and end included. Whatever of this run stands already is replaced,
 // never added to; what is shared is made, or made again. Older kernels want the link to be there.
 std::vector<Step> load_host_rules(const HostRun& run);

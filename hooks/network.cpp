@@ -126,7 +126,11 @@ Result<bool> stands(Netlink& nftables, const HostRun& run)
 
 Status load_and_compare(Netlink& nftables, const HostRun& run)
 {
-    AH_CHECK(nftables.send(load_host_rules(run)), "load the host's rules");
+    AH_TRY(const bool shared, shared_stands(nftables, run), "read the host's rules");
+    auto loaded = nftables.send(add_host_rules(run, shared ? Shared::stands : Shared::missing));
+    if (!loaded && loaded.error().number == EEXIST) // of a killed predecessor
+        loaded = nftables.send(load_host_rules(run));
+    AH_CHECK(loaded, "load the host's rules");
     AH_TRY(const bool good, stands(nftables, run), "read the host's rules back");
     if (!good) {
         return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
@@ -149,24 +153,25 @@ Status load_host_side(const StateDir& state, const Record& record, const Deadlin
     return load_and_compare(nftables, host_run(record));
 }
 
-// ENOENT: somebody flushed it all.
-Status drop_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    const auto sent = nftables.send(steps);
+    return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
+}
+
+// The run's own, and with the last of all runs what they shared. Who comes meanwhile has reserved
+// its subnet already, or finds the shared part missing.
+Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
+                  const Deadline& deadline)
+{
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    const auto dropped = nftables.send(drop_host_rules(host_run(record)));
-    if (!dropped && dropped.error().number != ENOENT)
-        return dropped;
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
-    AH_TRY(const auto subnet, subnet_of(state, key), "");
-    if (subnet)
-        AH_CHECK(release_subnet(state, key, record.generation, *subnet), "");
+    AH_CHECK(send_unless_gone(nftables, drop_host_rules(host_run(record))), "");
     AH_TRY(const auto held, held_subnets(state), "");
     AH_TRY(const bool guests, has_guests(nftables), "");
-    if (!held.empty() || guests)
+    const auto is_ours = [&record](const Hold& hold) { return hold.key == record.key; };
+    if (guests || !std::ranges::all_of(held, is_ours))
         return {};
-    const auto gone = nftables.send(drop_shared_table());
-    return gone || gone.error().number == ENOENT ? Status() : gone;
+    return send_unless_gone(nftables, drop_shared_table());
 }
 
 Status plug_veth(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
@@ -304,15 +309,28 @@ Status unplug(const StateDir& state, Record& record)
 {
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was refused is not known: " + noted.error().what);
-    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // usually there is one, or none
     AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
     if (here != record.host_netns)
         return fail(Code::network_setup_failed, "its link is in another network namespace");
     const Deadline deadline(patience);
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
-    // The link first: while its rules stand, nothing is open.
-    AH_CHECK(remove_leftover(route, link_name(record.key)), "");
-    return drop_rules(state, record, deadline);
+    const std::string name = link_name(record.key);
+    // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
+    // period of the kernel's; in this order they pass it together.
+    AH_TRY(const auto link, find_link(route, name), "");
+    if (link) {
+        const Step down = set_link(*link, Flag::down);
+        AH_CHECK(route.send({&down, 1}), "");
+    }
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), ""); // open to the end
+    const auto dropped = drop_rules(state, record, nftables, deadline);
+    AH_CHECK(remove_leftover(route, name), "");
+    // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
+    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
+    AH_CHECK(dropped, "");
+    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
+    AH_TRY(const auto subnet, subnet_of(state, key), "");
+    return subnet ? release_subnet(state, key, record.generation, *subnet) : Status();
 }
 
 } // namespace anchorhold

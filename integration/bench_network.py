@@ -67,7 +67,8 @@ def plan(posture):
     os.chmod(f"{state}/runs/{key}", 0o700)
     network = {"pool": "198.18.0.0/15", "broker_ports": [9000], "allow": [], "deny": []}
     if posture == "filtered":
-        network["allow"] = [f"10.{i}.0.0/16 tcp 443" for i in range(3)]
+        network["allow"] = [{"to": f"10.{i}.0.0/16", "protocol": "TCP", "port": 443, "endPort": 443}
+                            for i in range(3)]
     record = {
         "schema": 1, "key": key, "id": key, "root": "/run/runc", "generation": generation,
         "state": "planned", "posture": posture, "technique": "veth", "bundle": "/nonexistent",
@@ -81,11 +82,18 @@ def plan(posture):
 
 
 def timed(words, text=""):
+    """Milliseconds until the command has ended. posix_spawn costs the least of what python has."""
+    told = os.memfd_create("told")
+    os.write(told, text.encode())
+    os.lseek(told, 0, os.SEEK_SET)
+    files = [(os.POSIX_SPAWN_DUP2, told, 0), (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     begin = time.perf_counter()
-    done = subprocess.run(words, input=text, text=True, capture_output=True, check=False)
+    pid = os.posix_spawnp(words[0], words, os.environ, file_actions=files)
+    _, status = os.waitpid(pid, 0)
     took = (time.perf_counter() - begin) * 1000
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)}: {done.stderr}")
+    os.close(told)
+    if status != 0:
+        sys.exit(f"{' '.join(words)}: status {os.waitstatus_to_exitcode(status)}")
     return took
 
 
@@ -107,12 +115,14 @@ ip link add {name} type veth peer name eth0 netns {pid}
 nft -f - <<R
 table netdev script {{ chain {name} {{ type filter hook ingress device {name} priority 0; policy drop
   meta protocol arp accept
-  ip saddr 192.0.2.2 ip daddr 192.0.2.1 tcp dport 9000 accept }} }}
+  ip saddr 192.0.2.2 ip daddr 192.0.2.1 tcp dport 9000 accept
+}}
+}}
 R
 ip addr add 192.0.2.1/30 dev {name}; ip link set {name} up
 nsenter -t {pid} -n ip addr add 192.0.2.2/30 dev eth0
 nsenter -t {pid} -n ip link set eth0 up"""
-SCRIPT_DOWN = "nft delete chain netdev script {name}; ip link del {name}"
+SCRIPT_DOWN = "ip link del {name}; nft delete table netdev script"
 
 
 def script():
