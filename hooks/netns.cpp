@@ -6,7 +6,9 @@
 #include "hooks/process.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
+#include <filesystem>
 #include <sched.h>
 #include <sys/stat.h>
 
@@ -61,6 +63,25 @@ Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline)
             return Conversations{std::move(route), Netlink::open(NETLINK_NETFILTER, deadline),
                                  Netlink::open(NETLINK_SOCK_DIAG, deadline)};
         });
+}
+
+Status check_alone(const Netns& netns)
+{
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string name = entry.path().filename();
+        pid_t pid = 0;
+        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (ec != std::errc() || end != name.data() + name.size() || pid == netns.init.pid)
+            continue;
+        const auto other = namespace_of(pid, "net"); // gone meanwhile: not there
+        if (other && *other == netns.identity)
+            return fail(Code::network_setup_failed,
+                        "process " + name +
+                            " is in the container's network namespace as well; "
+                            "give the container one of its own");
+    }
+    return error ? Status(fail_errno("list /proc", error.value())) : Status();
 }
 
 Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline)

@@ -19,6 +19,8 @@ struct Netns {
     ProcessIdentity init; // whose it was, before and after the descriptor was opened
 };
 Result<Netns> netns_of(pid_t pid);
+// Is that process the only one in it? Names another in the error.
+Status check_alone(const Netns& netns);
 
 struct Conversations {
     Netlink route;

@@ -236,7 +236,9 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, netns, inside, route), "");
     } else {
+        AH_CHECK(check_alone(netns), ""); // a neighbour would be filtered unasked
         AH_CHECK(plug_in_place(record, inside), "");
+        AH_CHECK(state.write(record), ""); // what the host's rules go by, before there are any
     }
     if (record.posture == Posture::filtered)
         AH_CHECK(keep_netns(state, record, netns), "");

@@ -170,8 +170,11 @@ Status up(const StateDir& state, const RunKey& key, std::string_view generation,
         told ? apply(state, record, *told, deadline) : Status(std::unexpected(told.error()));
     if (done)
         done = publish(state, key, record);
-    if (!done)
-        undo(state, key, *planned, done.error());
+    if (!done) {
+        Record undone = *planned;
+        undone.network = record.network; // as far as it came
+        undo(state, key, std::move(undone), done.error());
+    }
     return done;
 }
 

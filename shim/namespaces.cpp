@@ -108,7 +108,8 @@ Result<GivenNetns> given_netns(json::View config)
         return GivenNetns::fresh;
     // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
     const bool made =
-        network->path.starts_with("/run/netns/") || network->path.starts_with("/var/run/netns/");
+        is_plain_path(network->path) &&
+        (network->path.starts_with("/run/netns/") || network->path.starts_with("/var/run/netns/"));
     return made ? GivenNetns::engines : GivenNetns::other;
 }
 
