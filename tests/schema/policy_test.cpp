@@ -95,7 +95,7 @@ TEST_CASE("the example to copy is a policy")
     const Policy example = policy_of(source_file("contrib/policy.example.json"));
     CHECK(example.sockets == std::vector<std::string>{"/run/brokers"});
     CHECK(example.annotation_profiles == std::vector<std::string>{"agent"});
-    CHECK(example.known_profiles() == "agent, off");
+    CHECK(example.known_profiles() == "agent, ci, off");
 }
 
 TEST_CASE("switches of the policy hold for every profile but where it says otherwise")
