@@ -16,6 +16,7 @@ import sys
 import time
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+SETTLED = 0.05  # seconds: the kernel takes a network namespace down behind our back
 
 
 def timed(words):
@@ -40,12 +41,20 @@ def lifecycle(command, bundle, identifier):
     return create, start, timed([*command, "delete", identifier])
 
 
+def settle():
+    """Or the next row would pay for what this one left to do. Busy, for an idle processor sleeps."""
+    end = time.perf_counter() + SETTLED
+    while time.perf_counter() < end:
+        pass
+
+
 def measure(rows, rounds):
     times = {name: [] for name, _, _ in rows}
     for turn in range(rounds + 1):  # the first round warms up and is thrown away
         shift = turn % len(rows)
         for name, bundle, command in rows[shift:] + rows[:shift]:
             took = lifecycle(command.split(), bundle, f"bench-{name}-{turn}")
+            settle()
             if turn > 0:
                 times[name].append(took)
     return times
