@@ -129,7 +129,7 @@ TEST_CASE("a relay that is missing, no program, or anybody's to change is seen w
           "can_relay: " + (scratch / "folder") + " is no program");
     CHECK(step(scratch.file("text", 0644)) ==
           "can_relay: " + (scratch / "text") + " is no program");
-    for (const mode_t mode : {0775, 0757})
+    for (const mode_t mode : {0775U, 0757U})
         CHECK(step(scratch.file("open", mode)) ==
               "can_relay: " + (scratch / "open") + " can be changed by others");
     CHECK(step(scratch.file("relay", 0755)) == "none");
