@@ -9,9 +9,11 @@ namespace anchorhold {
 struct HostCaps { // what probes proved, never what is installed
     bool can_isolate = false;
     bool can_relay = false;
-    bool can_seal = false;      // a veth, and a netdev ingress chain on it
-    bool can_filter = false;    // that, and packets are forwarded
-    std::string no_filter = {}; // why not: "ip_forward is 0 and read-only"
+    bool can_seal = false;   // a veth, and a netdev ingress chain on it
+    bool can_filter = false; // that, and packets are forwarded
+    // Why not: "ip_forward is 0 and read-only". The initializer is for g++, which else wants it
+    // named.
+    std::string no_filter = {}; // NOLINT(readability-redundant-member-init)
     friend bool operator==(const HostCaps&, const HostCaps&) = default;
 };
 

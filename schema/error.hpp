@@ -65,6 +65,7 @@ std::string printable(std::string_view text, std::size_t limit = 200);
 // The same between double quotes; quotes and backslashes in it are escaped as well.
 std::string quoted(std::string_view text, std::size_t limit = 200);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): what is declared cannot stand in any
 #define AH_JOIN_(a, b) a##b
 #define AH_JOIN(a, b) AH_JOIN_(a, b)
 #define AH_TRY_(held, declaration, expression, doing)                                              \
@@ -80,5 +81,6 @@ std::string quoted(std::string_view text, std::size_t limit = 200);
     return std::unexpected(std::move(held).error().in(doing))
 // The same for a Status.
 #define AH_CHECK(expression, doing) AH_CHECK_(AH_JOIN(held_, __LINE__), expression, doing)
+// NOLINTEND(bugprone-macro-parentheses)
 
 } // namespace anchorhold
