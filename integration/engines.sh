@@ -66,6 +66,41 @@ make_image() {
     tar -C "$work/layout" -cf "$lab/$1.tar" .
 }
 
+# ---- what a container in an engine's own network was granted ------------------------------------
+
+granted_rules='1.1.1.1, 8.8.8.8:80, allowed.test:22'
+granted_ways=(tcp=1.1.1.1:443 tcp=8.8.8.8:80 tcp=1.1.1.1:22 'sh=getent ahosts allowed.test')
+refused_ways=(tcp=1.1.1.1:80 tcp=8.8.8.8:443 tcp=9.9.9.9:443 tcp=203.0.113.1:80 tcp=203.0.113.2:7000
+    udp=1.1.1.1:9 dns-udp=1.1.1.1 dns-tcp=8.8.8.8 ping=1.1.1.1 tcp-in-userns=9.9.9.9:443
+    'tcp=[2606:4700:4700::1111]:443' 'sh=getent ahosts example.test' net-capabilities
+    'sh=echo 9.9.9.9 evil.test >>/etc/hosts'
+    'sh=ip route add 198.51.100.0/24 dev eth0')
+
+# name_hosts: what the host's resolver knows besides.
+name_hosts() {
+    cp /etc/hosts "$lab/hosts"
+    echo '1.1.1.1 allowed.test' >>"$lab/hosts"
+    mount --no-mtab --bind "$lab/hosts" /etc/hosts
+}
+
+# judge_granted TITLE ANSWERS: all that was granted is reached, all else is refused at once.
+judge_granted() {
+    local way
+    for way in "${granted_ways[@]}"; do
+        check "$1: granted, $way" contains "$2" "$way reached"
+    done
+    for way in "${refused_ways[@]}"; do
+        check "$1: refused at once, $way" refused_at_once "$2" "$way"
+    done
+}
+
+refused_at_once() { # ANSWERS WORD: in under a second
+    local took
+    contains "$1" "$2 refused" || return
+    took=$(grep -F "$2 refused" <<<"$1" | sed -n 's/.*(\([0-9]*\) ms)$/\1/p')
+    [ "${took:-1000}" -lt 1000 ] || { echo "$2 took ${took:-?} ms"; return 1; }
+}
+
 # ---- podman -------------------------------------------------------------------------------------
 
 # set_up_podman RUNTIME: three runtimes, "anchorhold-text" as podman treats one of which it does not

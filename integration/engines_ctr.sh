@@ -6,15 +6,18 @@
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
 . "$(dirname "$0")/ways.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr \
+    /usr/lib/cni/bridge
 enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
 make_image poor "$lab/rootfs" '{"User": "1000:1000"}'
 mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
 make_image scratch "$lab/bare"
-policy
+policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 open_world
+name_hosts
+start_ready "$python" "$here/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 start_containerd
@@ -24,6 +27,7 @@ remember_kernel
 
 # run OPTION... -- IMAGE ID WORD...: below us, to its end.
 cell() { ctr_run "$runtime" --rm "$@" </dev/null; }
+cell_without_us() { ctr_run "$delegate_path" --rm "$@" </dev/null; }
 asks() { echo "dev.anchorhold.endpoints=model:8080=unix:$brokers/$1/broker.sock"; }
 
 # answers IMAGE OPTION...: the model does, in a container run with OPTION...
@@ -76,6 +80,59 @@ nft delete table inet evil
 ip link del evil1
 ip addr del 198.51.100.1/32 dev lo
 ip route del 198.51.100.0/24
+
+# ---- what is granted ----------------------------------------------------------------------------
+
+grants=(--annotation dev.anchorhold.egress=allowlist
+    --annotation "dev.anchorhold.allow=$granted_rules")
+echo 1 >/proc/sys/net/ipv4/ip_forward
+judge_granted "by a link of its own" "$(cell "${grants[@]}" "${greedy[@]}" localhost/cell:1 veth \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "by a link of its own: nothing is left" nothing_left
+ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" localhost/cell:1 long sleep infinity
+judge_granted "from an exec" "$(in_ctr tasks exec --exec-id ways long \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+in_ctr tasks kill --signal KILL long
+in_ctr tasks delete --force long >/dev/null 2>&1
+in_ctr containers delete long
+check "nothing is left of the exec" nothing_left
+
+sealed=$(cell --annotation dev.anchorhold.endpoints=model:8080=tcp:host:9000 "${greedy[@]}" \
+    localhost/cell:1 sealed attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 tcp=203.0.113.2:7000)
+check "sealed: the broker's port answers" contains "$sealed" "tcp=127.0.0.1:8080 reached"
+for way in tcp=1.1.1.1:443 tcp=203.0.113.2:7000; do
+    check "sealed: refused, $way" refused_at_once "$sealed" "$way"
+done
+check "sealed: nothing is left" nothing_left
+
+# As a CRI does it: a namespace, the plugins, then the container.
+cni() { # ADD|DEL
+    CNI_COMMAND=$1 CNI_CONTAINERID=cell CNI_NETNS=/run/netns/cell CNI_IFNAME=eth0 \
+        CNI_PATH=/usr/lib/cni /usr/lib/cni/bridge <<'CONF'
+{"cniVersion": "0.4.0", "name": "cells", "type": "bridge", "bridge": "cni-cells",
+ "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "dataDir": "/run/cni",
+ "ranges": [[{"subnet": "10.90.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+CONF
+}
+ip netns add cell
+cni ADD >"$lab/cni.add"
+remember_kernel
+plugged=$(ip -n cell addr show dev eth0; ip -n cell route)
+control=$(cell_without_us --with-ns network:/run/netns/cell localhost/cell:1 bare \
+    attempt tcp=9.9.9.9:443 tcp=203.0.113.2:7000)
+for way in tcp=9.9.9.9:443 tcp=203.0.113.2:7000; do
+    check "in a CNI's network: without us, $way" contains "$control" "$way reached"
+done
+judge_granted "in a CNI's network" "$(cell "${grants[@]}" "${greedy[@]}" \
+    --with-ns network:/run/netns/cell localhost/cell:1 placed \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "in a CNI's network: it is as it was" same "$plugged" \
+    "$(ip -n cell addr show dev eth0; ip -n cell route)"
+check "in a CNI's network: nothing is left" nothing_left
+check "in a CNI's network: the plugins take it away as ever" cni DEL
+ip netns del cell
+ip link del cni-cells
+remember_kernel
 
 # ---- the rest of a container's life -------------------------------------------------------------
 

@@ -14,8 +14,10 @@ make_image cell "$lab/rootfs"
 make_image loose "$lab/rootfs" '{}' '{"dev.anchorhold.egress": "open"}'
 mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
 make_image scratch "$lab/bare"
-policy
+policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 open_world
+name_hosts
+start_ready "$python" "$here/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 set_up_podman "$runtime"
@@ -49,7 +51,13 @@ check "with --user 1000 and no capability, no_new_privs" \
 check "with --init" answers cell --init
 check "with --tmpfs /run and /tmp" answers cell --tmpfs /run --tmpfs /tmp
 check "with --volume" answers cell --volume "$lab/b:/work:ro"
-check "with --pids-limit 2" answers cell --pids-limit 2
+# runc's own threads count while it starts; crun has one.
+check "with --pids-limit 100" answers cell --pids-limit 100
+podman_run --detach --name counted --pids-limit 100 --annotation "$(asks model)" localhost/cell:1 \
+    sleep infinity >/dev/null
+check "the limit grows by the relay" same 101 \
+    "$(find /sys/fs/cgroup -path "*$cgroup*" -name pids.max -exec cat {} + | grep -v max)"
+in_podman rm --force --time 0 counted >/dev/null
 # netavark trips over the link that was taken away, and leaves its bridge to its next teardown.
 after_next() {
     settle() {
@@ -106,6 +114,71 @@ remember_kernel
 
 check "C-03 an image cannot ask for open" same lo \
     "$(podman_run --rm localhost/loose:1 ls /sys/class/net)"
+
+# ---- what is granted in podman's own network ----------------------------------------------------
+
+# podman takes an annotation for a list unless it is quoted.
+grants=(--annotation dev.anchorhold.egress=allowlist
+    --annotation "\"dev.anchorhold.allow=$granted_rules\"")
+
+caller() { # WORD NAMESPACE-COMMAND...: somebody asks for what listens inside by the published port
+    start_ready in_podman exec "$name" attempt listen=0.0.0.0:5555
+    "${@:2}" "$lab/bin/attempt" "tcp=$1"
+}
+nat_of_podman() { iptables-save -t nat | grep -v '^#'; }
+
+podman_run --rm --name warm "${grants[@]}" "${greedy[@]}" -p 8088:5555 localhost/cell:1 true
+settle
+remember_kernel
+nat_before=$(nat_of_podman)
+name=plain
+podman_run --detach --name plain --runtime plain -p 8088:5555 localhost/cell:1 sleep infinity >/dev/null
+plain_ways=$(in_podman exec plain attempt tcp=9.9.9.9:443 tcp=203.0.113.2:7000 dns-udp=1.1.1.1)
+from_outside=$(caller 203.0.113.2:8088 nsenter --net=/run/netns/internet)
+in_podman rm --force --time 0 plain >/dev/null
+for way in tcp=9.9.9.9:443 tcp=203.0.113.2:7000 dns-udp=1.1.1.1; do
+    check "in place: without us, $way" contains "$plain_ways" "$way reached"
+done
+check "B-55 in place: without us it is read from outside" contains "$from_outside" reached
+settle
+
+name=place
+podman_run --detach --name place "${greedy[@]}" -p 8088:5555 "${grants[@]}" localhost/cell:1 \
+    sleep infinity >/dev/null
+record=$(echo "$lab"/state/runs/*/record.json)
+check "in place: the record says so" same 'enforced filtered in-place' \
+    "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
+judge_granted "in place, from an exec" \
+    "$(in_podman exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "in place: resolv.conf is ours, and cannot be written" same "nameserver 127.0.0.1
+options timeout:1 attempts:1" "$(in_podman exec place sh -c \
+    'echo nameserver 9.9.9.9 >/etc/resolv.conf; cat /etc/resolv.conf' 2>/dev/null)"
+check "in place: hosts is ours, with the name that was granted" contains \
+    "$(in_podman exec place cat /etc/hosts)" "1.1.1.1 allowed.test"
+check "in place: a privileged exec is refused" contains \
+    "$(in_podman exec --privileged place true 2>&1)" "(bundle_voids_posture)"
+check "in place: the published port is reached from the node" contains \
+    "$(caller 127.0.0.1:8088 env)" reached
+check "in place: by any address of the node" contains "$(caller 203.0.113.2:8088 env)" reached
+check "B-55 in place: and not from outside" contains \
+    "$(caller 203.0.113.2:8088 nsenter --net=/run/netns/internet)" refused
+check "in place: what was refused can be read" contains "$("$lab/bin/anchorhold" \
+    --ah-state "$lab/state" denials "$(jq -r .id "$record")")" 9.9.9.9
+in_podman rm --force --time 0 place >/dev/null
+check "in place: nothing is left" nothing_left
+check "in place: podman's own rules are as they were" same "$nat_before" "$(nat_of_podman)"
+judge_granted "in place" "$(podman_run --rm "${grants[@]}" "${greedy[@]}" localhost/cell:1 \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "in place: nothing is left of that either" nothing_left
+
+seals=(--annotation dev.anchorhold.endpoints=model:8080=tcp:host:9000)
+sealed=$(podman_run --rm "${seals[@]}" "${greedy[@]}" localhost/cell:1 \
+    attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 tcp=203.0.113.2:7000 net-capabilities)
+check "sealed: the broker's port answers" contains "$sealed" "tcp=127.0.0.1:8080 reached"
+for way in tcp=1.1.1.1:443 tcp=203.0.113.2:7000 net-capabilities; do
+    check "sealed: refused, $way" refused_at_once "$sealed" "$way"
+done
+check "sealed: nothing is left" nothing_left
 
 # ---- the rest of a container's life -------------------------------------------------------------
 
