@@ -4,6 +4,9 @@
 #include "hooks/nft_elements.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <charconv>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 
@@ -112,6 +115,18 @@ std::vector<Own> elements_of(const HostRun& run)
     return own;
 }
 
+// Of an element's line: "guests4 0a630002".
+Bytes key_in(const std::string& line)
+{
+    Bytes key;
+    for (std::size_t at = line.find(' ') + 1; at + 2 <= line.size(); at += 2) {
+        std::uint8_t byte = 0;
+        std::from_chars(line.data() + at, line.data() + at + 2, byte, 16);
+        key.push_back(byte);
+    }
+    return key;
+}
+
 std::vector<Set> sets_for(const HostRun& run)
 {
     return run.technique == Technique::in_place ? std::vector{guests4, guests6}
@@ -201,6 +216,14 @@ void sort_chains_first(std::vector<std::string>& lines)
     lines.insert(lines.end(), rules.begin(), rules.end());
 }
 
+std::optional<RunKey> key_of_link(std::string_view name)
+{
+    if (!name.starts_with(our_links))
+        return std::nullopt;
+    auto key = RunKey::parse(name.substr(our_links.size()));
+    return key ? std::optional(*std::move(key)) : std::nullopt;
+}
+
 Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
 {
     AH_TRY(Ruleset planned, describe(shared, shared_part(run)), "");
@@ -214,6 +237,34 @@ Result<bool> has_guests(Netlink& nftables)
     const Steps both = {list_elements(shared, guests4.name), list_elements(shared, guests6.name)};
     AH_TRY(const Ruleset seen, ask(nftables, shared, both), "");
     return !seen.elements.empty();
+}
+
+Result<RunRules> ask_run_rules(Netlink& nftables)
+{
+    const Steps requests = {list_tables(), list_elements(shared, forwards.name),
+                            list_elements(shared, guests4.name),
+                            list_elements(shared, guests6.name)};
+    AH_TRY(const Ruleset seen, ask(nftables, shared, requests), "");
+    RunRules rules;
+    constexpr std::string_view family = "netdev ";
+    for (const std::string& table : seen.others) {
+        if (table.starts_with(family))
+            rules.links.push_back(table.substr(family.size()));
+    }
+    for (const std::string& line : seen.elements) {
+        const Bytes key = key_in(line);
+        if (line.starts_with(forwards.name + " ")) {
+            const auto end = std::ranges::find(key, 0);
+            rules.links.emplace_back(key.begin(), end);
+        } else {
+            std::array<char, INET6_ADDRSTRLEN> text{};
+            ::inet_ntop(key.size() == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
+            AH_TRY(const Prefix guest, Prefix::parse(text.data(), Code::network_setup_failed), "");
+            rules.guests.push_back(guest);
+        }
+    }
+    std::erase_if(rules.links, [](const std::string& name) { return !key_of_link(name); });
+    return rules;
 }
 
 } // namespace anchorhold

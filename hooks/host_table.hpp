@@ -8,8 +8,11 @@
 #include "hooks/netlink.hpp"
 #include "schema/network.hpp"
 #include "schema/posture.hpp"
+#include "schema/run_key.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold {
@@ -39,6 +42,14 @@ std::vector<Step> drop_host_rules(const HostRun& run);
 std::vector<Step> drop_shared_table();
 // Is there any run in place? Those on links of ours are known by their subnets.
 Result<bool> has_guests(Netlink& nftables);
+
+// Whatever runs there are, of whichever state directory.
+struct RunRules {
+    std::vector<std::string> links; // that a table or an element is named after
+    std::vector<Prefix> guests;     // the addresses of those in place
+};
+Result<RunRules> ask_run_rules(Netlink& nftables);
+std::optional<RunKey> key_of_link(std::string_view name); // the inverse of link_name()
 
 // A line per table, chain, rule, set and element: the run's own and the shared ones that it needs.
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run);

@@ -159,19 +159,56 @@ Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
     return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
 }
 
+// What no other run's record claims, and none at all where a record cannot be read. Records name
+// their guests before rules do, so under the lock nobody's are missed.
+Result<HostRun> own_rules(const StateDir& state, const Record& record)
+{
+    HostRun run = host_run(record);
+    if (run.network.guest.empty())
+        return run;
+    AH_TRY(const auto keys, state.runs(), "");
+    for (const RunKey& key : keys) {
+        if (key.text() == record.key)
+            continue;
+        const auto read = state.read(key);
+        if (!read)
+            run.network.guest.clear();
+        if (read && *read && (*read)->network)
+            std::erase_if(run.network.guest, [&read](const Prefix& guest) {
+                return is_covered(guest, (*read)->network->guest);
+            });
+    }
+    return run;
+}
+
 // The run's own, and with the last of all runs what they shared. Who comes meanwhile has reserved
 // its subnet already, or finds the shared part missing.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline)
 {
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    AH_CHECK(send_unless_gone(nftables, drop_host_rules(host_run(record))), "");
+    AH_TRY(const HostRun own, own_rules(state, record), "");
+    AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
     AH_TRY(const auto held, held_subnets(state), "");
     AH_TRY(const bool guests, has_guests(nftables), "");
     const auto is_ours = [&record](const Hold& hold) { return hold.key == record.key; };
     if (guests || !std::ranges::all_of(held, is_ours))
         return {};
-    return send_unless_gone(nftables, drop_shared_table());
+    AH_TRY(const RunRules others, ask_run_rules(nftables), ""); // of other state directories
+    return others.links.empty() ? send_unless_gone(nftables, drop_shared_table()) : Status();
+}
+
+Status release_subnets(const StateDir& state, const RunKey& key)
+{
+    const auto listed = held_subnets(state);
+    if (!listed && listed.error().number == ENOENT)
+        return {}; // nobody has reserved anything yet
+    AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
+    for (const Hold& hold : holds) {
+        if (hold.key == key.text())
+            AH_CHECK(release_subnet(state, key, hold.generation, hold.subnet), "");
+    }
+    return {};
 }
 
 Status plug_veth(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
@@ -307,6 +344,13 @@ Status note_denied(const StateDir& state, Record& record)
     return {};
 }
 
+Status drop_rules(const StateDir& state, const Record& record)
+{
+    const Deadline deadline(patience);
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    return drop_rules(state, record, nftables, deadline);
+}
+
 Status unplug(const StateDir& state, Record& record)
 {
     if (const auto noted = note_denied(state, record); !noted)
@@ -331,8 +375,7 @@ Status unplug(const StateDir& state, Record& record)
     (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
     AH_CHECK(dropped, "");
     AH_TRY(const RunKey key, RunKey::parse(record.key), "");
-    AH_TRY(const auto subnet, subnet_of(state, key), "");
-    return subnet ? release_subnet(state, key, record.generation, *subnet) : Status();
+    return release_subnets(state, key);
 }
 
 } // namespace anchorhold

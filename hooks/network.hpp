@@ -26,6 +26,10 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
 // Reads from the container's namespace what was refused to a filtered run.
 Status note_denied(const StateDir& state, Record& record);
 
+// The run's own rules at the host, and with the last run's what all share. Addresses come round: of
+// a run in place, those that another run has by now stay.
+Status drop_rules(const StateDir& state, const Record& record);
+
 // Everything of this run outside the container's namespace, by its key alone; what is not there is
 // no error. The subnet is free again only when the link is gone: a descriptor of the namespace that
 // somebody keeps would keep the container's end alive.

@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A promise: of a sealed or filtered run's network nothing is left, whoever died and whatever was
+# refused at whatever step, nor when its record was lost; and nothing else is touched: no run that
+# lives, no other table (C-16, C-38, C-40, B-43).
+. "$(dirname "$0")/hooks_lib.sh"
+
+# shellcheck disable=SC2034
+{
+    sealed='.posture = "sealed" | .technique = "veth" |
+        .network = {pool: "198.18.0.0/15", broker_ports: [9000], allow: [], deny: []}'
+    rules='[{to: "10.1.0.0/16", protocol: "TCP", port: 443, endPort: 443}]'
+    filtered=".posture = \"filtered\" | .technique = \"veth\" |
+        .network = {pool: \"198.18.0.0/15\", broker_ports: [9000], allow: $rules, deny: []}"
+    in_place=".posture = \"filtered\" | .technique = \"in-place\" |
+        .network = {pool: \"198.18.0.0/15\", broker_ports: [], allow: $rules, deny: []}"
+}
+
+mkdir -m 700 "$state/subnets"
+echo 1 >/proc/sys/net/ipv4/ip_forward # the laboratory's
+nft -f - <<'R'
+table ip docker {
+    chain prerouting { type nat hook prerouting priority dstnat; tcp dport 8080 counter dnat to 172.17.0.2:80; }
+    chain forward { type filter hook forward priority filter; ip daddr 172.17.0.0/16 counter; }
+}
+R
+serve "${server[@]}" 0.0.0.0 9000
+
+# KIND: a cell with a run of that kind, planned.
+begin() {
+    kind=$1
+    cell
+    [ "$kind" != in_place ] || plug
+    plan "${!kind}"
+}
+
+creator_dies() {
+    jq '.creator.start += 1' "$state/runs/$key/record.json" >"$lab/edited"
+    cp "$lab/edited" "$state/runs/$key/record.json"
+}
+
+# What is there, but for counters and for the link that an engine plugged in.
+kernel() { { ip -o link; ip -o addr; ip route; } | sed 's/^[0-9]*: //' | grep -v plug; nft -s list ruleset; }
+mounts() { grep -F " $state" /proc/self/mountinfo | cut -d' ' -f5; }
+picture() {
+    find "$state"/{runs,locks,subnets} -mindepth 1 -maxdepth 1 | sort
+    cat "$state"/runs/*/record.json 2>/dev/null
+    mounts
+    kernel
+}
+# The table inside; a link that has gone is printed as a number there.
+tight() { inside nft -s list ruleset | sed -E 's/([io]if) [^ ]*/\1/g'; }
+
+# A run that lives through all of it, with its broker.
+witness_begins() {
+    begin sealed
+    up
+    witness=$init
+    witness_key=$key
+    gateway=$(tail -1 "$state/runs/$key/inside/enforced")
+}
+witness_ends() {
+    init=$witness key=$witness_key
+    end_cell
+    down
+}
+# Whether it is as it was.
+lives() {
+    nsenter -t "$witness" -n -- timeout 5 bash -c "read -r word </dev/tcp/$gateway/9000; [ \"\$word\" = hello ]"
+}
+
+# PATTERN: from the first call that matches on, each that changes something outside of the process,
+# as "name ordinal". Killed before any other call is killed before the next of these.
+steps() {
+    awk -F'(' -v from="$1" '
+        { n[$1]++; if ($0 ~ from) on = 1 }
+        /^sendto/ && /NLM_F_DUMP|0x300|_GET|type=0x12 |type=0x14 .*(NLM_F_REQUEST, |0x300)/ { next }
+        on && (/O_CREAT/ || $1 ~ /^(write|rename|unlink|unlinkat|rmdir|mkdir|sendto|mount|umount2|symlink)$/) {
+            print $1, n[$1]
+        }' "$lab/trace"
+}
+trace=(strace -qq -o "$lab/trace" -e signal=none -e 'trace=!exit_group')
+kill_at() { inject=(strace -qq -o /dev/null -e signal=none -e "trace=$1" -e "inject=$1:signal=KILL:when=$2"); }
+
+# KIND [WITNESS]: up of such a run.
+up_is_killed() {
+    begin "$1"
+    up "${trace[@]}"
+    steps locks >"$lab/steps"
+    end_cell
+    down
+    base=$(picture)
+    bad=
+    while read -r name ordinal; do
+        begin "$1"
+        kill_at "$name" "$ordinal"
+        up "${inject[@]}"
+        was=$(record .state)
+        before=$(tight)
+        creator_dies
+        gc >/dev/null || bad+="$name $ordinal: gc failed; "
+        [ "$before" = "$(tight)" ] || bad+="$name $ordinal: the namespace changed; "
+        # The init owns what is enforced already.
+        [ "$was" = enforced ] || [ "$base" = "$(picture)" ] || bad+="$name $ordinal: $(diff <(echo "$base") <(picture)); "
+        [ -z "$2" ] || lives || bad+="$name $ordinal: the other run does not answer; "
+        end_cell
+        gc >/dev/null || bad+="$name $ordinal: the second gc failed; "
+        [ "$base" = "$(picture)" ] || bad+="$name $ordinal: $(diff <(echo "$base") <(picture)); "
+        rm -f "$state"/ended/*
+    done <"$lab/steps"
+    check "$1: up was killed at each of its steps${2:+ beside a run that lives}" test "$(wc -l <"$lab/steps")" -gt 12
+    check "$1: and nothing was left of any" same "" "$bad"
+}
+
+# KIND WITNESS VERB
+end_is_killed() {
+    begin "$1"
+    base=
+    up
+    end_cell
+    call "$3" "${trace[@]}" </dev/null
+    steps "$([ "$3" = down ] && echo locks || echo subnets\|netns\|NFNL)" >"$lab/steps"
+    down
+    base=$(picture)
+    bad=
+    while read -r name ordinal; do
+        begin "$1"
+        up
+        end_cell
+        kill_at "$name" "$ordinal"
+        call "$3" "${inject[@]}" </dev/null
+        [ -z "$2" ] || lives || bad+="$name $ordinal: the other run does not answer; "
+        gc >/dev/null || bad+="$name $ordinal: gc failed; "
+        [ "$base" = "$(picture)" ] || bad+="$name $ordinal: $(diff <(echo "$base") <(picture)); "
+        [ "$(last .state)" = ended ] || bad+="$name $ordinal: no last record; "
+        rm -f "$state"/ended/*
+    done <"$lab/steps"
+    check "$1: $3 was killed at each of its steps${2:+ beside a run that lives}" test "$(wc -l <"$lab/steps")" -gt 5
+    check "$1: and gc finished every time" same "" "$bad"
+}
+
+# KIND: each step that asks the kernel for something is refused.
+up_is_refused() {
+    begin "$1"
+    up "${trace[@]}"
+    grep -cE '^(sendto|mount|symlink|rename)' "$lab/trace" >"$lab/asked"
+    awk -F'(' '{ n[$1]++ } $1 ~ /^(sendto|mount|symlink|rename)$/ { print $1, n[$1] }' "$lab/trace" >"$lab/steps"
+    end_cell
+    down
+    base=$(picture)
+    outside=$(kernel; mounts; ls "$state/subnets")
+    bad=
+    local error=EPERM
+    while read -r name ordinal; do
+        begin "$1"
+        up strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:error=$error:when=$ordinal"
+        if [ "$status" = 0 ]; then # one may go without an answer about listeners
+            [ "$said $(record '.verified | contains(["listeners"])')" = " false" ] ||
+                bad+="$name $ordinal: nothing was missed; "
+        else
+            [[ $status = 1 && $said = "anchorhold: hook up $key: "* && $said != *$'\n'* ]] ||
+                bad+="$name $ordinal: status $status, said $said; "
+            [ "$(record '"\(.state) \(.code != "")"')" = "failed true" ] || bad+="$name $ordinal: record $(record .state); "
+            [ "$outside" = "$(kernel; mounts; ls "$state/subnets")" ] ||
+                bad+="$name $ordinal: $(diff <(echo "$outside") <(kernel; mounts; ls "$state/subnets")); "
+        fi
+        creator_dies
+        end_cell
+        gc >/dev/null || bad+="$name $ordinal: gc failed; "
+        [ "$base" = "$(picture)" ] || bad+="$name $ordinal: $(diff <(echo "$base") <(picture)); "
+        [ $error = EPERM ] && error=ENOSPC || error=EPERM
+        rm -f "$state"/ended/*
+    done <"$lab/steps"
+    check "$1: up was refused at each of its steps" test "$(wc -l <"$lab/steps")" -gt 20
+    check "$1: said so in a line, and left nothing" same "" "$bad"
+}
+
+before_all=$(kernel)
+for kind in sealed filtered in_place; do
+    up_is_refused $kind
+done
+up_is_killed filtered ""
+end_is_killed sealed "" down
+end_is_killed in_place "" down
+end_is_killed filtered "" unplug
+check "the host is as it was" same "$before_all" "$(kernel)"
+witness_begins
+check "control: a run that lives reaches its broker" lives
+up_is_killed sealed witness
+up_is_killed in_place witness
+end_is_killed filtered witness down
+check "the run that lived is as it was" lives
+witness_ends
+check "and with it the last of ours goes" same "$before_all" "$(kernel)"
+nothing_left "no folder, no lock"
+
+finish
