@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION
+// anchorhold-hook --state DIR sweep
 // anchorhold-hook probe
 // anchorhold-hook resolve NAME...
 //
 // Called by runtimes as a createRuntime (up) and poststop (down) hook, and by the shim, which knows
 // no netlink: guard before `start`, hold from gc, unplug in a teardown (the caller holds the run's
-// lock), denials to have the record say what was refused so far. Needs no environment. Silent when
-// it worked; else one line, and `down` exits 0 anyway: what it left is gc's.
+// lock), denials to have the record say what was refused so far, sweep for what no record names
+// (it prints what it removed, a line each). Needs no environment. Silent when it worked; else one
+// line, and `down` exits 0 anyway: what it left is gc's.
 #include "hooks/network.hpp"
+#include "hooks/orphans.hpp"
 #include "hooks/privileges.hpp"
 #include "hooks/probe_network.hpp"
 #include "hooks/resolve.hpp"
@@ -147,6 +150,19 @@ void say(const std::string& line)
         (void)::write(STDERR_FILENO, line.data(), line.size()); // the record has it too
 }
 
+Result<std::string> run_sweep(const std::string& state)
+{
+    AH_CHECK(die_with_parent(), "");
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
+    AH_TRY(const Swept swept, sweep_orphans(state), "");
+    if (!swept.failed.empty())
+        return fail(Code::network_setup_failed, swept.failed.front());
+    std::string lines;
+    for (const std::string& removed : swept.removed)
+        lines += removed + "\n";
+    return lines;
+}
+
 // What the shim asks and reads the answer of.
 std::optional<Result<std::string>> answer(std::span<char* const> words)
 {
@@ -157,6 +173,8 @@ std::optional<Result<std::string>> answer(std::span<char* const> words)
         return probe_network();
     if (first == "resolve")
         return run_resolve(words.subspan(2));
+    if (first == "--state" && words.size() == 4 && std::string_view(words[3]) == "sweep")
+        return run_sweep(words[2]);
     return std::nullopt;
 }
 
@@ -175,7 +193,7 @@ int main(int argc, char** argv)
     auto done = settle_descriptors();
     if (const auto said = answer(words); done && said) {
         if (!*said)
-            return refuse(words[1], said->error());
+            return refuse(words[std::string_view(words[1]) == "--state" ? 3 : 1], said->error());
         std::fputs((*said)->c_str(), stdout);
         return 0;
     }

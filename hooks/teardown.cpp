@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <sys/mount.h>
 #include <sys/random.h>
 
 namespace anchorhold {
@@ -53,11 +54,14 @@ void mark_finished(Record& record)
     }
     const bool never_held = record.state == RunState::planned || record.state == RunState::failed;
     record.state = never_held ? RunState::failed : RunState::ended;
-    record.ended = std::time(nullptr);
+    if (record.ended == 0) // else a tombstone's
+        record.ended = std::time(nullptr);
 }
 
 void add_reason(Record& record, const Error& error)
 {
+    if (record.reason.contains(error.what))
+        return; // a tombstone is tried again and again
     record.reason += (record.reason.empty() ? "" : "; ") + error.what;
 }
 
@@ -94,7 +98,8 @@ Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::stri
                              Unplug unplug)
 {
     AH_TRY(const auto record, state.read(key), "tear down");
-    if (!record) { // made, and never written: a crash's
+    if (!record) { // made, and never written: a crash's. Or emptied: what is mounted outlasts that
+        (void)::umount2((state.run_path(key) + "/netns").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
         AH_CHECK(state.remove_run(key), "tear down run " + key.text());
         return Torn::removed;
     }

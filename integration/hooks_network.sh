@@ -39,8 +39,12 @@ creator_dies() {
     cp "$lab/edited" "$state/runs/$key/record.json"
 }
 
-# What is there, but for counters and for the link that an engine plugged in.
-kernel() { { ip -o link; ip -o addr; ip route; } | sed 's/^[0-9]*: //' | grep -v plug; nft -s list ruleset; }
+# What is there, but for counters, carriers, and the link that an engine plugged in.
+kernel() {
+    { ip -o link; ip -o addr; ip route; } | grep -v plug |
+        sed -E 's/^[0-9]*: //; s/NO-CARRIER,|,LOWER_UP| linkdown| state [A-Z]*//g'
+    nft -s list ruleset
+}
 mounts() { grep -F " $state" /proc/self/mountinfo | cut -d' ' -f5; }
 picture() {
     find "$state"/{runs,locks,subnets} -mindepth 1 -maxdepth 1 | sort
@@ -193,5 +197,135 @@ check "the run that lived is as it was" lives
 witness_ends
 check "and with it the last of ours goes" same "$before_all" "$(kernel)"
 nothing_left "no folder, no lock"
+
+# ---- what no record names -----------------------------------------------------------------------
+
+# What is mounted outlasts it.
+empty_state() {
+    rm -rf "$state"/{runs,locks,subnets,ended}/* 2>/dev/null
+    find "$state/runs" -name record.json -delete
+}
+# KEY...: what bears them.
+bears() {
+    local one
+    for one in "$@"; do
+        { ip -o link; nft list ruleset; ls -l "$state/subnets"; mounts; } |
+            grep -o "ah$one\|$one\.$generation\|$one/netns"
+    done | LC_ALL=C sort -u | xargs
+}
+guests() { nft list set inet anchorhold guests4 2>/dev/null | grep -o '10\.99[0-9.]*' | xargs; }
+
+before_all=$(kernel)
+lost=()
+begin sealed
+up
+lost+=("$key")
+exec {parked}<"/proc/$init/ns/net" # else its link would go with it
+end_cell
+begin filtered
+up
+lost+=("$key")
+end_cell
+check "control: two that ended are still there" same \
+    "${lost[0]}.$generation ${lost[1]}.$generation ${lost[1]}/netns ah${lost[0]} ah${lost[1]}" \
+    "$(bears "${lost[@]}")"
+witness_begins
+begin in_place
+up
+host_of_guest=$init guest_key=$key
+check "control: a guest is known" same "$guest" "$(guests)"
+before=$(kernel)
+empty_state
+check "a dry run takes nothing away" same "$before" "$(gc --dry-run >/dev/null; kernel)"
+gc >/dev/null
+check "what bears the key of a record that was lost goes" same "" "$(bears "${lost[@]}")"
+check "with their places" same "" "$(left)"
+check "a link with somebody behind it stays, and his guest's address" same \
+    "ah$witness_key $guest" "$(bears "$witness_key") $(guests)"
+check "and reaches what it reached" lives
+check "a second sweep finds nothing more" same "" "$(gc)"
+exec {parked}<&-
+init=$witness
+end_cell
+init=$host_of_guest
+end_cell
+gc >/dev/null
+check "they go with their inits" same "$before_all" "$(kernel)"
+
+rm -rf "$state"
+begin_without_state() { mkdir -p "$state" && mkdir -m 700 -p "$state"/{runs,locks,ended,subnets}; }
+gc >/dev/null
+check "without a state directory and anything to remove, none is made" same "" "$(ls -d "$state" 2>/dev/null)"
+begin_without_state
+chmod 711 "$state"
+begin filtered
+up
+umount "$state/runs/$key/netns"
+exec {parked}<"/proc/$init/ns/net"
+end_cell
+rm -rf "$state"
+check "with something, it is removed" same "removed $key" "$(gc)"
+check "and the host is as it was" same "$before_all" "$(kernel)"
+exec {parked}<&-
+
+# A reservation, an element, a table: each alone.
+ln -s "deadbeefdead.$generation" "$state/subnets/198.18.4.0"
+exec {held}>"$state/locks/deadbeefdead"
+flock "$held"
+check "what bears the key of a lock that is held is left alone" same "" "$(gc)"
+check "and stands" same "deadbeefdead.$generation" "$(bears deadbeefdead)"
+exec {held}>&-
+check "a reservation that nobody holds goes" same "removed deadbeefdead" "$(gc)"
+begin in_place
+up
+nft 'add element inet anchorhold guests4 { 10.99.7.7 }; add table netdev ahdeadbeefdead'
+check "an address and a table go as well" same "removed deadbeefdead removed 10.99.7.7/32" "$(gc | xargs)"
+check "the guest that lives stays" same "$guest" "$(guests)"
+
+# Addresses come round.
+dead=$init dead_key=$key
+init=$dead
+end_cell
+ip link del plug 2>/dev/null
+begin in_place
+up
+check "a dead run goes" same "removed $dead_key" "$(gc)"
+check "but not the address that another has now" same "$guest" "$(guests)"
+end_cell
+down
+check "which goes with that one" same "$before_all" "$(kernel)"
+
+# Not ours.
+nft 'add table inet ahdeadbeefdead; add table netdev ahxyz'
+ip link add ahdeadbeefdea type veth peer name other-end
+ip link add ah0123456789ab type veth peer name other-end2
+before=$(kernel)
+check "what only looks like ours is left alone" same " $before" "$(gc) $(kernel)"
+nft 'delete table inet ahdeadbeefdead; delete table netdev ahxyz'
+ip link del ahdeadbeefdea
+ip link del ah0123456789ab
+
+# Two state directories in one namespace.
+begin filtered
+up
+other_key=$key other=$init
+first=$state
+state=$lab/second
+begin_without_state
+chmod 711 "$state"
+begin sealed
+up
+end_cell
+down
+check "another directory's run keeps what all share" contains "$(nft list ruleset)" "ah$other_key"
+check "to the last rule" contains "$(nft list ruleset)" "oifname != \"ah*\" iifname @forwards masquerade"
+before=$(kernel)
+check "nor does its sweep touch it" same " $before" "$(gc) $(kernel)"
+init=$other
+end_cell
+check "when nobody lives behind it, either may" same "removed $other_key" "$(gc)"
+state=$first key=$other_key
+check "and the other says it removed it too" same "removed $other_key" "$(gc)"
+check "the host is as it was at last" same "$before_all" "$(kernel)"
 
 finish

@@ -5,6 +5,8 @@
 #include "shim/delegate.hpp"
 #include "shim/helpers.hpp"
 
+#include <algorithm>
+
 namespace anchorhold {
 namespace {
 
@@ -71,6 +73,22 @@ std::vector<std::string> hold_all_by_hook(const StateDir& state)
             lines.push_back(key.text() + ": " + held.error().what);
     }
     return lines;
+}
+
+Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
+{
+    AH_TRY(const Helpers helpers, find_helpers(), "");
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}), "");
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < caught.text.size();) {
+        const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());
+        lines.push_back(caught.text.substr(at, end - at));
+        at = end + 1;
+    }
+    if (caught.status == 0)
+        return lines;
+    return fail(Code::network_setup_failed,
+                lines.empty() ? "the hook's sweep says nothing" : printable(lines.front(), 500));
 }
 
 Status note_denied_by_hook(const StateDir& state, const Record& record)

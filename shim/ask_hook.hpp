@@ -23,6 +23,9 @@ Status hold_by_hook(const StateDir& state, const Record& record);
 // All of those; a line "KEY: sentence" for each that does not hold.
 std::vector<std::string> hold_all_by_hook(const StateDir& state);
 
+// What no run has a folder for is taken away; a word for each.
+Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path);
+
 // The record is brought up to date with what was refused so far.
 Status note_denied_by_hook(const StateDir& state, const Record& record);
 

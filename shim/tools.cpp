@@ -21,14 +21,29 @@ struct Tool {
     std::string_view usage;
 };
 
+// Of what may be anybody's, or nobody's, no dry run is made: only the hook could tell.
+void take_orphans(const std::string& state_path, Swept& swept)
+{
+    auto removed = sweep_by_hook(state_path);
+    if (!removed) {
+        swept.failed.push_back("what no record names: " + removed.error().what);
+        return;
+    }
+    for (std::string& word : *removed)
+        swept.removed.push_back(std::move(word));
+}
+
 Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
 {
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
-    if (!state)
-        return 0;
-    AH_TRY(Swept swept,
-           gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook), "");
-    if (!call.dry_run) {
+    Swept swept;
+    if (state) {
+        AH_TRY(swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook),
+               "");
+    }
+    if (!call.dry_run)
+        take_orphans(session.state_path, swept);
+    if (state && !call.dry_run) {
         for (std::string& line : hold_all_by_hook(*state))
             swept.failed.push_back(std::move(line));
     }

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables and elements are listed before links: a run's link is made before and removed after them,
+// so that whoever is being plugged in meanwhile is known to have one, and somebody behind it.
+#include "hooks/orphans.hpp"
+
+#include "hooks/host_table.hpp"
+#include "hooks/netns.hpp"
+#include "hooks/network.hpp"
+#include "hooks/process.hpp"
+#include "hooks/routes.hpp"
+#include "hooks/subnets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <libmnl/libmnl.h>
+#include <map>
+#include <set>
+
+#include <linux/net_namespace.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds patience(5);
+// Of namespaces, as the kernel counts them for ours. One that is ending has no number any more.
+constexpr std::int32_t no_id = NETNSA_NSID_NOT_ASSIGNED;
+constexpr std::int32_t our_own = no_id - 1; // a link whose other end is here names none
+
+int keep_peer(const nlattr* attribute, void* data)
+{
+    if (mnl_attr_get_type(attribute) == IFLA_LINK_NETNSID &&
+        mnl_attr_validate(attribute, MNL_TYPE_U32) == 0)
+        *static_cast<std::int32_t*>(data) = static_cast<std::int32_t>(mnl_attr_get_u32(attribute));
+    return MNL_CB_OK;
+}
+
+int keep_id(const nlattr* attribute, void* data)
+{
+    if (mnl_attr_get_type(attribute) == NETNSA_NSID &&
+        mnl_attr_validate(attribute, MNL_TYPE_U32) == 0)
+        *static_cast<std::int32_t*>(data) = static_cast<std::int32_t>(mnl_attr_get_u32(attribute));
+    return MNL_CB_OK;
+}
+
+Step ask_id(int netns)
+{
+    alignas(nlmsghdr) std::array<char, 64> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETNSID;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    mnl_nlmsg_put_extra_header(header, sizeof(rtgenmsg));
+    mnl_attr_put_u32(header, NETNSA_FD, static_cast<std::uint32_t>(netns));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
+    return {"ask which namespace that is", Message(bytes, bytes + header->nlmsg_len)};
+}
+
+struct Remains {
+    std::set<std::string> keys;                // of links, tables, elements, reservations
+    std::map<std::string, std::int32_t> peers; // by the key of the link
+    std::vector<Prefix> guests;
+    bool empty() const { return keys.empty() && guests.empty(); }
+};
+
+Status look_at_links(Netlink& route, Remains& remains)
+{
+    AH_TRY(const auto messages, route.list(list_links()), "");
+    for (const Message& message : messages) {
+        AH_TRY(const Link link, read_link(message), "");
+        const auto key = key_of_link(link.name);
+        if (!key || link.kind != "veth")
+            continue;
+        std::int32_t peer = our_own;
+        if (mnl_attr_parse(header_of(message), sizeof(ifinfomsg), keep_peer, &peer) < 0)
+            return fail(Code::network_setup_failed, "read a link: broken attributes");
+        remains.keys.insert(key->text());
+        remains.peers.emplace(key->text(), peer);
+    }
+    return {};
+}
+
+Status look_at_reservations(const std::string& path, Remains& remains)
+{
+    AH_TRY(const auto state, StateDir::existing(path), "");
+    if (!state)
+        return {};
+    const auto held = held_subnets(*state);
+    if (!held && held.error().number == ENOENT)
+        return {}; // emptied
+    AH_CHECK(held, "");
+    for (const Hold& hold : *held)
+        remains.keys.insert(hold.key);
+    return {};
+}
+
+Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nftables)
+{
+    Remains remains;
+    AH_CHECK(look_at_reservations(path, remains), "");
+    AH_TRY(auto rules, ask_run_rules(nftables), "list the host's rules");
+    for (const std::string& link : rules.links) {
+        if (const auto key = key_of_link(link))
+            remains.keys.insert(key->text());
+    }
+    remains.guests = std::move(rules.guests);
+    AH_CHECK(look_at_links(route, remains), "list the links");
+    return remains;
+}
+
+// Most of what stands is a run's that has its record.
+Status leave_out_runs(const StateDir& state, Remains& remains)
+{
+    std::vector<Prefix> claimed;
+    AH_TRY(const auto runs, state.runs(), "");
+    for (const RunKey& run : runs) {
+        remains.keys.erase(run.text());
+        if (remains.guests.empty())
+            continue;
+        const auto read = state.read(run);
+        if (!read)
+            remains.guests.clear(); // any of them may be its
+        if (read && *read && (*read)->network)
+            std::ranges::copy((*read)->network->guest, std::back_inserter(claimed));
+    }
+    std::erase_if(remains.guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+    return {};
+}
+
+// Who is in each network namespace but our own.
+Result<std::vector<std::vector<pid_t>>> inhabitants()
+{
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<pid_t>> found;
+    AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        pid_t pid = 0;
+        const auto [rest, number] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (number != std::errc() || rest != name.data() + name.size())
+            continue;
+        const auto there = namespace_of(pid, "net");
+        if (there && *there != here)
+            found[{there->device, there->inode}].push_back(pid);
+        if (!there && there.error().number != ENOENT && there.error().number != ESRCH)
+            return std::unexpected(there.error()); // it may be anybody's
+    }
+    if (error)
+        return fail_errno("list /proc", error.value());
+    std::vector<std::vector<pid_t>> all;
+    for (auto& [netns, pids] : found)
+        all.push_back(std::move(pids));
+    return all;
+}
+
+// By whoever of them still lives; nothing when all have ended meanwhile.
+Result<std::optional<Netns>> open_netns(const std::vector<pid_t>& pids)
+{
+    for (const pid_t pid : pids) {
+        auto netns = netns_of(pid);
+        if (netns)
+            return *std::move(netns);
+        if (netns.error().number != ESRCH && netns.error().number != ENOENT)
+            return std::unexpected(std::move(netns).error());
+    }
+    return std::nullopt;
+}
+
+struct Living {
+    std::set<std::int32_t> ids = {our_own};
+    std::vector<Prefix> addresses; // looked for only where there are guests
+};
+
+Status add_addresses(const Netns& netns, Living& living)
+{
+    AH_TRY(auto inside, talk_inside(netns, Deadline(patience)), "");
+    AH_TRY(const auto messages, inside.route.list(list_addresses()), "");
+    for (const Message& message : messages) {
+        AH_TRY(const auto address, read_address(message), "read the addresses");
+        if (address)
+            living.addresses.push_back(*address);
+    }
+    return {};
+}
+
+Result<Living> who_lives(const Remains& remains, Netlink& route)
+{
+    Living living;
+    AH_TRY(const auto all, inhabitants(), "");
+    for (const auto& pids : all) {
+        AH_TRY(const auto netns, open_netns(pids), "");
+        if (!netns)
+            continue;
+        AH_TRY(const auto answers, route.list(ask_id(netns->fd.get())), "");
+        std::int32_t id = no_id;
+        for (const Message& message : answers)
+            (void)mnl_attr_parse(header_of(message), sizeof(rtgenmsg), keep_id, &id);
+        if (id != no_id) // else no link leads there
+            living.ids.insert(id);
+        if (!remains.guests.empty())
+            AH_CHECK(add_addresses(*netns, living), "");
+    }
+    return living;
+}
+
+// A run that is nothing but its key: all that can bear it goes.
+Result<Record> nobody(const std::string& key)
+{
+    Record record;
+    record.key = key;
+    record.posture = Posture::filtered;
+    record.technique = Technique::veth;
+    record.network = Network();
+    AH_TRY(record.host_netns, namespace_of(0, "net"), "");
+    return record;
+}
+
+// Whether it was removed.
+Result<bool> remove_orphan(const StateDir& state, const std::string& text)
+{
+    AH_TRY(const RunKey key, RunKey::parse(text), "");
+    if (state.has_run(key))
+        return false;
+    AH_TRY(const auto lock, RunLock::try_take(state, key), "");
+    if (!lock || state.has_run(key))
+        return false;
+    AH_TRY(Record record, nobody(text), "");
+    AH_CHECK(unplug(state, record), "");
+    return true;
+}
+
+Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Living& living,
+                     Swept& swept)
+{
+    std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, living.addresses); });
+    if (guests.empty())
+        return {};
+    Record record;
+    record.posture = Posture::filtered;
+    record.technique = Technique::in_place;
+    record.network = Network();
+    record.network->guest = guests;
+    AH_CHECK(drop_rules(state, record), "");
+    for (const Prefix& guest : guests)
+        swept.removed.push_back(guest.text());
+    return {};
+}
+
+} // namespace
+
+Result<Swept> sweep_orphans(const std::string& state_path)
+{
+    const Deadline deadline(patience);
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    AH_TRY(Remains remains, look_around(state_path, route, nftables), "");
+    Swept swept;
+    if (remains.empty())
+        return swept;
+    AH_TRY(const StateDir state, StateDir::open(state_path), "");
+    AH_CHECK(leave_out_runs(state, remains), "");
+    if (remains.empty())
+        return swept;
+    AH_TRY(const Living living, who_lives(remains, route), "look who lives");
+    for (const std::string& key : remains.keys) {
+        ++swept.looked_at;
+        const auto link = remains.peers.find(key);
+        if (link != remains.peers.end() && living.ids.contains(link->second))
+            continue;
+        const auto removed = remove_orphan(state, key);
+        if (!removed)
+            swept.failed.push_back(key + ": " + removed.error().what);
+        else if (*removed)
+            swept.removed.push_back(key);
+    }
+    if (const auto done = remove_guests(state, remains.guests, living, swept); !done)
+        swept.failed.push_back("guests: " + done.error().what);
+    return swept;
+}
+
+} // namespace anchorhold
