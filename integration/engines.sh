@@ -97,7 +97,8 @@ judge_granted() {
 refused_at_once() { # ANSWERS WORD: in under a second
     local took
     contains "$1" "$2 refused" || return
-    took=$(grep -F "$2 refused" <<<"$1" | sed -n 's/.*(\([0-9]*\) ms)$/\1/p')
+    took=$(awk -v begin="$2 refused" 'index($0, begin) == 1' <<<"$1" |
+        sed -n 's/.*(\([0-9]*\) ms)$/\1/p')
     [ "${took:-1000}" -lt 1000 ] || { echo "$2 took ${took:-?} ms"; return 1; }
 }
 
