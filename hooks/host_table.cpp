@@ -222,7 +222,7 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
     AH_TRY(Ruleset planned, describe(own.table(), link_table(run)), "");
     AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)), "");
     sort_chains_first(common.ours);
-    return lines_of(std::move(planned), std::move(common));
+    return lines_of(std::move(planned), common);
 }
 
 Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run)
@@ -230,7 +230,7 @@ Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun
     const OwnTable own = own_table(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
     AH_TRY(Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
-    return lines_of(std::move(seen), std::move(common));
+    return lines_of(std::move(seen), common);
 }
 
 } // namespace anchorhold

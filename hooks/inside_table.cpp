@@ -98,13 +98,18 @@ Step accept_loopback(const char* chain, std::uint32_t direction)
     return rule(chain).meta(direction).equals(loopback_index).accept();
 }
 
+std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
+{
+    return htonl(plan.network.subnet.value_or(Subnet()).gateway());
+}
+
 // Towards the broker by way of `link`; 0: whatever way.
 Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
 {
     Rule made = rule(chain);
     if (plan.posture == Posture::sealed)
         made.meta(NFT_META_OIF).equals(plan.link);
-    made.address(Side::destination, Ip::v4).equals(htonl(plan.network.subnet->gateway()));
+    made.address(Side::destination, Ip::v4).equals(gateway_of(plan));
     made.protocol(tcp).port(Side::destination).equals(htons(port));
     return made;
 }
@@ -115,7 +120,7 @@ Step from_broker(const InsidePlan& plan, std::uint16_t port)
         .meta(NFT_META_IIF)
         .equals(plan.link)
         .address(Side::source, Ip::v4)
-        .equals(htonl(plan.network.subnet->gateway()))
+        .equals(gateway_of(plan))
         .protocol(tcp)
         .port(Side::source)
         .equals(htons(port))
@@ -223,17 +228,20 @@ void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
     refuse_docker_resolver(steps);
     steps.push_back(rule("output").address_is_local().accept());
     accept_answers(steps, "output");
-    if (!plan.network.subnet)
+    if (!plan.network.subnet) {
         accept_discovery(steps, "output", ND_ROUTER_SOLICIT);
-    else
+    } else {
         for (const std::uint16_t port : plan.network.broker_ports)
             steps.push_back(to_broker("output", plan, port).count().accept());
-    if (sets.has("never4"))
+    }
+    if (sets.has("never4")) {
         steps.push_back(
             rule("output").address(Side::destination, Ip::v4).in("never4").count().jump("refuse"));
-    if (sets.has("never6"))
+    }
+    if (sets.has("never6")) {
         steps.push_back(
             rule("output").address(Side::destination, Ip::v6).in("never6").count().jump("refuse"));
+    }
     if (sets.has("deny4"))
         steps.push_back(rule("output").reach(Ip::v4).in("deny4").count().jump("refuse"));
     if (sets.has("deny6"))

@@ -75,11 +75,12 @@ Status check_alone(const Netns& netns)
         if (ec != std::errc() || end != name.data() + name.size() || pid == netns.init.pid)
             continue;
         const auto other = namespace_of(pid, "net"); // gone meanwhile: not there
-        if (other && *other == netns.identity)
+        if (other && *other == netns.identity) {
             return fail(Code::network_setup_failed,
                         "process " + name +
                             " is in the container's network namespace as well; "
                             "give the container one of its own");
+        }
     }
     return error ? Status(fail_errno("list /proc", error.value())) : Status();
 }

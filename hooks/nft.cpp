@@ -173,9 +173,10 @@ void add_to(nftnl_set* set, const Element& element)
     nftnl_set_elem* const made = nftnl_set_elem_alloc();
     nftnl_set_elem_set(made, NFTNL_SET_ELEM_KEY, element.key.data(),
                        static_cast<std::uint32_t>(element.key.size()));
-    if (!element.last.empty())
+    if (!element.last.empty()) {
         nftnl_set_elem_set(made, NFTNL_SET_ELEM_KEY_END, element.last.data(),
                            static_cast<std::uint32_t>(element.last.size()));
+    }
     if (element.is_end)
         nftnl_set_elem_set_u32(made, NFTNL_SET_ELEM_FLAGS, NFT_SET_ELEM_INTERVAL_END);
     nftnl_set_elem_add(set, made); // the set's from here on
@@ -268,9 +269,10 @@ Step add_set(const Table& table, const Set& set, Making making)
     nftnl_set_set_u32(made.get(), NFTNL_SET_FLAGS, flags_of(set, shape));
     nftnl_set_set_u32(made.get(), NFTNL_SET_KEY_TYPE, shape.type);
     nftnl_set_set_u32(made.get(), NFTNL_SET_KEY_LEN, shape.size);
-    if (!shape.parts.empty())
+    if (!shape.parts.empty()) {
         nftnl_set_set_data(made.get(), NFTNL_SET_DESC_CONCAT, shape.parts.data(),
                            static_cast<std::uint32_t>(shape.parts.size()));
+    }
     if (set.keys == Keys::link)
         set_host_order(made.get());
     if (set.kind == Kind::remembered) {

@@ -52,10 +52,11 @@ Ports united(Ports ports, const Ports& more)
     std::ranges::sort(ports, {}, &Span::first);
     Ports merged;
     for (const Span& span : ports) {
-        if (merged.empty() || span.first > merged.back().last + 1)
+        if (merged.empty() || span.first > merged.back().last + 1) {
             merged.push_back(span);
-        else
+        } else {
             merged.back().last = std::max(merged.back().last, span.last);
+        }
     }
     return merged;
 }
@@ -104,9 +105,10 @@ void add_reaches(std::vector<Element>& elements, const std::vector<const Reach*>
             holders.pop_back();
         const Ports above = holders.empty() ? Ports() : holders.back().ports;
         own = united(own, {});
-        for (const Span& span : without(own, above))
+        for (const Span& span : without(own, above)) {
             elements.push_back({key(first_of(to), protocol, span.first),
                                 key(last_of(to), protocol, span.last), false});
+        }
         holders.push_back({to, united(own, above)});
     }
 }

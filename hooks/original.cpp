@@ -62,10 +62,11 @@ Status replace_text(int directory, const std::string& text)
     (void)::unlinkat(directory, temporary_name, 0); // a crash's; usually there is none
     const UniqueFd file(::openat(directory, temporary_name,
                                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file && errno == EROFS)
+    if (!file && errno == EROFS) {
         return fail_errno("the bundle is on a read-only filesystem, config.json cannot be edited; "
                           "put the bundle on a writable one",
                           EROFS);
+    }
     if (!file)
         return fail_errno("write beside config.json", errno);
     auto done = fill_and_rename(directory, file.get(), like, text);

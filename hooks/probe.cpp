@@ -308,9 +308,10 @@ HostCaps caps_of(const std::vector<ProbeAnswer>& answers)
                   .can_seal = says_yes("can_seal"),
                   .can_filter = says_yes("can_filter")};
     for (const ProbeAnswer& one : answers) {
-        if (one.name == "can_filter" && !one.yes)
+        if (one.name == "can_filter" && !one.yes) {
             caps.no_filter = one.step + (one.number == 0 ? "" : ": ") +
                              (one.number == 0 ? "" : std::strerror(one.number));
+        }
     }
     return caps;
 }
