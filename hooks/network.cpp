@@ -14,6 +14,7 @@
 #include "hooks/host_table.hpp"
 #include "hooks/inside_table.hpp"
 #include "hooks/process.hpp"
+#include "hooks/routed.hpp"
 #include "hooks/routes.hpp"
 #include "hooks/subnets.hpp"
 #include "hooks/veth.hpp"
@@ -55,23 +56,15 @@ Status remove_leftover(Netlink& route, const std::string& name)
     return removed;
 }
 
-Result<std::vector<RoutedRange>> routed_ranges(Netlink& route)
-{
-    AH_TRY(const auto messages, route.list(list_routes()), "");
-    std::vector<RoutedRange> ranges;
-    for (const Message& message : messages) {
-        AH_TRY(const auto range, read_route(message), "read the routes");
-        if (range)
-            ranges.push_back(*range);
-    }
-    return ranges;
-}
-
-Result<std::vector<Prefix>> addresses_in(Netlink& route)
+// Without the gateways of runs: the pool is denied as a whole, and a container is not probed from
+// another's gateway.
+Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
 {
     AH_TRY(const auto messages, route.list(list_addresses()), "");
     std::vector<Prefix> addresses;
     for (const Message& message : messages) {
+        if (is_gateway(message, pool))
+            continue;
         AH_TRY(const auto address, read_address(message), "read the addresses");
         if (address)
             addresses.push_back(*address);
@@ -218,7 +211,8 @@ Status plug_veth(const StateDir& state, Record& record, const Netns& netns, Conv
     AH_TRY(const RunKey key, RunKey::parse(record.key), "");
     const std::string name = link_name(record.key);
     AH_CHECK(remove_leftover(route, name), "");
-    AH_TRY(const auto routed, routed_ranges(route), "");
+    AH_TRY(RoutedHost host, RoutedHost::open(route), "");
+    const auto routed = [&host](const Subnet& subnet) { return host.touching(subnet); };
     AH_TRY(network.subnet, reserve_subnet(state, key, record.generation, network.pool, routed), "");
     AH_CHECK(route.send(make_veth(name, inside_link, netns.fd.get())), "");
     AH_TRY(const auto outer, find_link(route, name), "");
@@ -239,7 +233,7 @@ Status plug_in_place(Record& record, Conversations& inside)
         if (!link.is_loopback())
             network.links.push_back(link.index);
     }
-    AH_TRY(const auto addresses, addresses_in(inside.route), "");
+    AH_TRY(const auto addresses, addresses_in(inside.route, network.pool), "");
     for (const Prefix& address : addresses) {
         const auto denied = always_denied(network.pool);
         if (!is_covered(address, denied)) // loopback and link-local lead nowhere outside
@@ -269,7 +263,9 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(*record.network, record), "");
-    AH_TRY(record.network->node, addresses_in(route), "");
+    if (record.posture == Posture::filtered) { // no other table goes by them
+        AH_TRY(record.network->node, addresses_in(route, record.network->pool), "");
+    }
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, netns, inside, route), "");
     } else {

@@ -4,12 +4,14 @@
 // falls through to the next rule. EINVAL would also be a malformed request: any error refuses.
 #include "hooks/routes.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <libmnl/libmnl.h>
 
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
@@ -19,6 +21,7 @@ namespace {
 constexpr std::size_t request_size = 256;
 constexpr unsigned broadest = 8; // what is broader is a default route
 constexpr unsigned whole_address = 32;
+constexpr std::uint32_t no_suppression = 0xffffffff;
 
 template <typename Body> Body* put_body(nlmsghdr* header)
 {
@@ -42,6 +45,7 @@ template <typename Body> Result<const Body*> body_of(const Message& message, std
 
 struct RouteAttributes {
     std::uint32_t to = 0;
+    unsigned table = 0;
     unsigned link = 0;
     bool hop = false;
 };
@@ -54,6 +58,11 @@ int keep_route_attribute(const nlattr* attribute, void* data)
         if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
             return MNL_CB_ERROR;
         found.to = ntohl(mnl_attr_get_u32(attribute));
+        break;
+    case RTA_TABLE:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            return MNL_CB_ERROR;
+        found.table = mnl_attr_get_u32(attribute);
         break;
     case RTA_OIF:
         if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
@@ -83,11 +92,41 @@ bool sends_nowhere(std::uint8_t type)
            type == RTN_THROW;
 }
 
+// What is not known here may narrow a rule down.
+int keep_rule_attribute(const nlattr* attribute, void* data)
+{
+    RoutingRule& rule = *static_cast<RoutingRule*>(data);
+    switch (mnl_attr_get_type(attribute)) {
+    case FRA_TABLE:
+    case FRA_SUPPRESS_PREFIXLEN:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            return MNL_CB_ERROR;
+        if (mnl_attr_get_type(attribute) == FRA_TABLE)
+            rule.table = mnl_attr_get_u32(attribute);
+        else if (mnl_attr_get_u32(attribute) != no_suppression)
+            rule.plain = false;
+        break;
+    case FRA_PRIORITY:
+    case FRA_PROTOCOL:
+    case FRA_PAD: break;
+    default: rule.plain = false;
+    }
+    return MNL_CB_OK;
+}
+
+// The place of the rule that sends everything there.
+std::size_t plain_place(const std::vector<RoutingRule>& rules, unsigned table)
+{
+    const auto found = std::ranges::find(rules, RoutingRule{table, true});
+    return static_cast<std::size_t>(found - rules.begin());
+}
+
 // IFA_LOCAL is the link's own where both are there (a point-to-point link's IFA_ADDRESS is the
 // other end's); IPv6 has only IFA_ADDRESS then.
 struct AddressAttributes {
     const nlattr* address = nullptr;
     const nlattr* local = nullptr;
+    std::string_view label; // IPv4: the link's name, if nobody gave another
 };
 
 int keep_address_attribute(const nlattr* attribute, void* data)
@@ -97,6 +136,9 @@ int keep_address_attribute(const nlattr* attribute, void* data)
         found.address = attribute;
     if (mnl_attr_get_type(attribute) == IFA_LOCAL)
         found.local = attribute;
+    if (mnl_attr_get_type(attribute) == IFA_LABEL &&
+        mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0)
+        found.label = mnl_attr_get_str(attribute);
     return MNL_CB_OK;
 }
 
@@ -153,6 +195,95 @@ Result<std::optional<RoutedRange>> read_route(const Message& message)
     return RoutedRange{found.to, route->rtm_dst_len, found.link};
 }
 
+Step list_routing_rules()
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETRULE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    put_body<fib_rule_hdr>(header)->family = AF_INET;
+    return finish("list routing rules", header);
+}
+
+Result<RoutingRule> read_routing_rule(const Message& message)
+{
+    AH_TRY(const fib_rule_hdr* const about, body_of<fib_rule_hdr>(message, RTM_NEWRULE),
+           "read a routing rule");
+    RoutingRule rule;
+    rule.plain = about->dst_len == 0 && about->src_len == 0 && about->tos == 0 &&
+                 (about->flags & FIB_RULE_INVERT) == 0;
+    if (mnl_attr_parse(header_of(message), sizeof(fib_rule_hdr), keep_rule_attribute, &rule) < 0)
+        return fail(Code::network_setup_failed, "read a routing rule: broken attributes");
+    if (about->action != FR_ACT_TO_TBL)
+        rule.table = 0;
+    return rule;
+}
+
+// A rule that is asked before is no harm as long as it leads to a table: who answers is told.
+std::optional<std::vector<unsigned>> tables_to_list(const std::vector<RoutingRule>& rules)
+{
+    const std::size_t main = plain_place(rules, RT_TABLE_MAIN);
+    if (main == rules.size() || plain_place(rules, RT_TABLE_LOCAL) > main)
+        return std::nullopt;
+    std::vector<unsigned> tables;
+    for (const RoutingRule& rule : rules) {
+        if (rule.table == 0)
+            return std::nullopt;
+        if (rule.table != RT_TABLE_MAIN && rule.table != RT_TABLE_LOCAL)
+            tables.push_back(rule.table);
+    }
+    std::ranges::sort(tables);
+    tables.erase(std::ranges::unique(tables).begin(), tables.end());
+    return tables;
+}
+
+// A kernel without strict checks lists all tables for it, which is more than asked for.
+Step list_routes_of(unsigned table)
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETROUTE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    put_body<rtmsg>(header)->rtm_family = AF_INET;
+    mnl_attr_put_u32(header, RTA_TABLE, table);
+    return finish("list routes of table " + std::to_string(table), header);
+}
+
+Step match_route(std::uint32_t to)
+{
+    alignas(nlmsghdr) std::array<char, request_size> buffer{};
+    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
+    header->nlmsg_type = RTM_GETROUTE;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    auto* const route = put_body<rtmsg>(header);
+    route->rtm_family = AF_INET;
+    route->rtm_dst_len = whole_address;
+    route->rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
+    mnl_attr_put_u32(header, RTA_DST, htonl(to));
+    return finish("match the route to " + dotted(to), header);
+}
+
+// ENETUNREACH: every table was asked, and has none. What a null route says is no such answer. A
+// default of `local` hides `main`, unless both are one to the kernel, which says `main` then.
+RouteMatch read_match(const Result<std::vector<Message>>& answers)
+{
+    if (!answers)
+        return {.known = answers.error().number == ENETUNREACH, .range = {}};
+    if (answers->empty())
+        return {};
+    const Message& answer = answers->front();
+    const auto range = read_route(answer);
+    const auto route = body_of<rtmsg>(answer, RTM_NEWROUTE);
+    const auto found = attributes_of_route(answer);
+    if (!range || !route || !found)
+        return {};
+    if (*range)
+        return {found->table == RT_TABLE_MAIN || found->table == RT_TABLE_LOCAL, *range};
+    return {found->table == RT_TABLE_MAIN && (*route)->rtm_dst_len < broadest &&
+                ((*route)->rtm_flags & RTM_F_CLONED) == 0,
+            std::nullopt};
+}
+
 Step list_addresses()
 {
     alignas(nlmsghdr) std::array<char, request_size> buffer{};
@@ -182,6 +313,22 @@ Result<std::optional<Prefix>> read_address(const Message& message)
     AH_TRY(const Prefix address, Prefix::parse(text.data(), Code::network_setup_failed),
            "read an address");
     return address;
+}
+
+bool is_gateway(const Message& message, const Prefix& pool)
+{
+    const auto about = body_of<ifaddrmsg>(message, RTM_NEWADDR);
+    AddressAttributes found;
+    if (!about || (*about)->ifa_family != AF_INET ||
+        mnl_attr_parse(header_of(message), sizeof(ifaddrmsg), keep_address_attribute, &found) < 0 ||
+        found.local == nullptr || mnl_attr_validate(found.local, MNL_TYPE_U32) < 0)
+        return false;
+    constexpr std::size_t prefix = 2; // of link_name()
+    const auto key = RunKey::parse(found.label.substr(std::min(prefix, found.label.size())));
+    const std::uint32_t address = ntohl(mnl_attr_get_u32(found.local));
+    const RoutedRange range = RoutedRange::of(pool);
+    return key && link_name(key->text()) == found.label && range.base <= address &&
+           address <= range.last();
 }
 
 // The acknowledgement ends the "list" of one.

@@ -23,20 +23,6 @@ std::uint32_t mask_of(unsigned length)
     return length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
 }
 
-// Ranges that are disjoint, ascending: each in another one is left out.
-std::vector<RoutedRange> outermost(std::vector<RoutedRange> ranges)
-{
-    std::ranges::sort(ranges, [](const RoutedRange& one, const RoutedRange& other) {
-        return one.base != other.base ? one.base < other.base : one.length < other.length;
-    });
-    std::vector<RoutedRange> kept;
-    for (const RoutedRange& range : ranges) {
-        if (kept.empty() || range.base > kept.back().last())
-            kept.push_back(range);
-    }
-    return kept;
-}
-
 std::string folder_of(const StateDir& state)
 {
     return state.path() + "/subnets";
@@ -123,21 +109,13 @@ std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRa
                        return range.length >= subnet_length && overlap(range, hold.subnet);
                    });
     });
-    return outermost(std::move(routed));
-}
-
-RoutedRange range_of(const Prefix& pool)
-{
-    std::uint32_t base = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-        base = (base << 8) | pool.bytes()[i];
-    return {base, pool.length(), 0};
+    return RoutedList(std::move(routed)).ranges();
 }
 
 std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
                                const std::vector<RoutedRange>& routed)
 {
-    const RoutedRange places = range_of(pool);
+    const RoutedRange places = RoutedRange::of(pool);
     AH_TRY(auto holds, held_subnets(state), "count what is held of the pool " + pool.text());
     std::erase_if(holds, [&](const Hold& hold) { return !overlap(places, hold.subnet); });
     const std::vector<RoutedRange> others = others_in(places, routed, holds);
@@ -154,6 +132,14 @@ std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
 
 } // namespace
 
+RoutedRange RoutedRange::of(const Prefix& prefix)
+{
+    std::uint32_t base = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        base = (base << 8) | prefix.bytes()[i];
+    return {base, prefix.length(), 0};
+}
+
 std::uint32_t RoutedRange::last() const
 {
     return base | ~mask_of(length);
@@ -167,16 +153,32 @@ std::string RoutedRange::text() const
     return std::string(text.data()) + "/" + std::to_string(length);
 }
 
-Result<Walk> Walk::through(const Prefix& pool, const RunKey& key,
-                           const std::vector<RoutedRange>& routed)
+RoutedList::RoutedList(std::vector<RoutedRange> ranges)
+{
+    std::ranges::sort(ranges, [](const RoutedRange& one, const RoutedRange& other) {
+        return one.base != other.base ? one.base < other.base : one.length < other.length;
+    });
+    for (const RoutedRange& range : ranges) {
+        if (ranges_.empty() || range.base > ranges_.back().last())
+            ranges_.push_back(range);
+    }
+}
+
+std::optional<RoutedRange> RoutedList::touching(const Subnet& subnet) const
+{
+    // They are disjoint: the first that does not end before the subnet begins decides.
+    const auto found = std::ranges::lower_bound(ranges_, subnet.base, {}, &RoutedRange::last);
+    return found != ranges_.end() && overlap(*found, subnet) ? std::optional(*found) : std::nullopt;
+}
+
+Result<Walk> Walk::through(const Prefix& pool, const RunKey& key)
 {
     if (!pool.is_v4() || pool.length() > subnet_length)
         return fail(Code::invalid_policy, "the pool " + pool.text() + " has no room for a /30");
     const std::uint32_t places = std::uint32_t{1} << (subnet_length - pool.length());
     std::uint64_t named = 0; // 12 hexadecimal digits
     std::from_chars(key.text().data(), key.text().data() + key.text().size(), named, 16);
-    return Walk(range_of(pool).base, places, static_cast<std::uint32_t>(named % places),
-                outermost(routed));
+    return Walk(RoutedRange::of(pool).base, places, static_cast<std::uint32_t>(named % places));
 }
 
 Subnet Walk::at(std::uint32_t turn) const
@@ -189,40 +191,39 @@ std::uint32_t Walk::turn_of(const Subnet& subnet) const
     return ((subnet.base - base_) / subnet_size + places_ - start_) % places_;
 }
 
-const RoutedRange* Walk::routed_at(const Subnet& subnet) const
-{
-    // They are disjoint: the first that does not end before the subnet begins decides.
-    const auto found = std::ranges::lower_bound(routed_, subnet.base, {}, &RoutedRange::last);
-    return found != routed_.end() && overlap(*found, subnet) ? &*found : nullptr;
-}
-
 std::optional<Subnet> Walk::next()
 {
-    while (turn_ < places_) {
-        ++steps_;
-        const Subnet subnet = at(turn_);
-        const RoutedRange* const routed = routed_at(subnet);
-        if (routed == nullptr) {
-            ++turn_;
-            return subnet;
-        }
-        // Both are blocks of addresses: a range that ends behind the pool holds all of it.
-        turn_ += (routed->last() - subnet.base) / subnet_size + 1;
-    }
-    return std::nullopt;
+    if (turn_ >= places_)
+        return std::nullopt;
+    ++steps_;
+    return at(turn_++);
+}
+
+void Walk::jump_over(const RoutedRange& range)
+{
+    // Both are blocks of addresses: a range that ends behind the pool holds all of it.
+    turn_ += (range.last() - at(turn_ - 1).base) / subnet_size;
 }
 
 Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
-                              const Prefix& pool, const std::vector<RoutedRange>& routed)
+                              const Prefix& pool, const AskRouted& routed)
 {
-    AH_TRY(Walk walk, Walk::through(pool, key, routed), "reserve a subnet");
+    AH_TRY(Walk walk, Walk::through(pool, key), "reserve a subnet");
+    std::vector<RoutedRange> met;
     while (const auto subnet = walk.next()) {
         AH_TRY(const bool ours, try_hold(path_of(state, *subnet), key, generation),
                "reserve a subnet");
-        if (ours)
+        if (!ours)
+            continue;
+        auto range = routed(*subnet);
+        if (range && !*range)
             return *subnet;
+        AH_CHECK(release_subnet(state, key, generation, *subnet), "");
+        AH_CHECK(range, "reserve a subnet");
+        walk.jump_over(**range);
+        met.push_back(**range);
     }
-    return used_up(state, pool, routed);
+    return used_up(state, pool, met);
 }
 
 Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,

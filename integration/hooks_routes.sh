@@ -158,8 +158,59 @@ reserved "a run whose link outlived its reservation keeps its subnet" 198.18.0.4
 reserved "a pool beside the host's networks is free" 172.16.0.0/30 000000000000 172.16.0.0/12
 reserved "a pool in a routed range is not" \
     "every subnet of the pool 10.99.0.0/16 is routed: 10.0.0.0/8" 000000000000 10.99.0.0/16
-reserved "nor one that only another table routes" \
-    "every subnet of the pool 192.0.2.0/28 is routed: 192.0.2.0/24" 000000000000 192.0.2.0/28
+elsewhere="every subnet of the pool 192.0.2.0/28 is routed: 192.0.2.0/24"
+reserved "a table that no rule names routes nothing" 192.0.2.0/30 000000000000 192.0.2.0/28
+rm "$state/subnets/192.0.2.0"
+# RULE...: of whatever kind, a table that it names counts.
+for rule in "fwmark 7 lookup 4000" "from 192.0.2.77 lookup 4000" "iif lan lookup 4000" \
+    "lookup 4000 priority 40000" "to 192.0.2.0/24 lookup 4000"; do
+    ip rule add $rule
+    reserved "nor one that a table routes which a rule names ($rule)" "$elsewhere" \
+        000000000000 192.0.2.0/28
+    ip rule del $rule
+done
+ip rule add l3mdev priority 1000 2>/dev/null && { # some kernels have none
+    reserved "nor one of any table when a VRF may use it" "$elsewhere" 000000000000 192.0.2.0/28
+    ip rule del l3mdev priority 1000
+}
+
+# Only the leftover link's own route tells, and each of these stands before it or hides it.
+leftover() { # NAME
+    reserved "the leftover link is seen in spite of $1" \
+        "every subnet of the pool 198.18.0.0/30 is routed: 198.18.0.0/30" 000000000000 198.18.0.0/30
+}
+leftover "nothing"
+ip route add default dev lan table 51820
+ip rule add lookup 51820 priority 100
+leftover "a default route in a table that is asked first"
+ip rule del lookup 51820 priority 100
+ip rule add not fwmark 7 lookup 51820 priority 100
+ip rule add lookup main suppress_prefixlength 0 priority 99
+leftover "a tunnel's rules"
+ip rule del lookup main suppress_prefixlength 0 priority 99
+ip rule del not fwmark 7 lookup 51820 priority 100
+for action in unreachable blackhole prohibit "goto 32767"; do
+    ip rule add to 198.18.0.0/15 $action priority 100
+    leftover "a rule that says $action"
+    ip rule del to 198.18.0.0/15 $action priority 100
+done
+for type in unreachable blackhole prohibit; do
+    for one in 0 1 2 3; do ip route add $type "198.18.0.$one/32" metric 1; done
+    leftover "$type routes"
+    for one in 0 1 2 3; do ip route del $type "198.18.0.$one/32" metric 1; done
+done
+ip rule add lookup local priority 200
+ip rule del lookup local priority 0
+leftover "local being asked after others"
+ip rule add lookup local priority 0
+ip rule del lookup local priority 200
+ip rule add lookup main priority 300
+ip rule del lookup main priority 32766
+leftover "main being asked elsewhere"
+ip rule add lookup main priority 32766
+ip rule del lookup main priority 300
+leftover "nothing any more"
+
 reserved "a pool that is used up names the runs, and what else is in the way" \
     "the pool 198.18.0.0/29 is used up: 1 run is live, and the rest is routed: 198.18.0.0/30" \
     000000000001 198.18.0.0/29

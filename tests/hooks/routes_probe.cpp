@@ -2,6 +2,7 @@
 // What the hook asks of the kernel about links, routes and subnets, one question a call, for
 // integration/hooks_routes.sh: pure requests prove nothing about the kernel that answers them.
 #include "hooks/netns.hpp"
+#include "hooks/routed.hpp"
 #include "hooks/routes.hpp"
 #include "hooks/subnets.hpp"
 #include "hooks/veth.hpp"
@@ -125,8 +126,10 @@ Answer reserve(Words words)
     AH_TRY(const StateDir state, StateDir::open(words[0]), "");
     AH_TRY(const RunKey key, RunKey::parse(words[1]), "");
     AH_TRY(const Prefix pool, Prefix::parse(words[2], Code::invalid_policy), "");
-    AH_TRY(const auto taken, ranges(), "");
-    AH_TRY(const Subnet got, reserve_subnet(state, key, generation, pool, taken), "");
+    AH_TRY(auto route, host(), "");
+    AH_TRY(RoutedHost asked, RoutedHost::open(route), "");
+    const auto routed = [&asked](const Subnet& one) { return asked.touching(one); };
+    AH_TRY(const Subnet got, reserve_subnet(state, key, generation, pool, routed), "");
     return got.text();
 }
 

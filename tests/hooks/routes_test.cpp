@@ -28,6 +28,7 @@ struct Told {
     std::uint16_t further = 0; // one more attribute
     unsigned flags = 0;
     std::uint8_t family = AF_INET;
+    unsigned table = 4000;
 };
 
 Message route_message(const Told& told)
@@ -40,7 +41,7 @@ Message route_message(const Told& told)
     body->rtm_dst_len = told.length;
     body->rtm_type = told.type;
     body->rtm_flags = told.flags;
-    mnl_attr_put_u32(header, RTA_TABLE, 4000);
+    mnl_attr_put_u32(header, RTA_TABLE, told.table);
     if (told.length != 0)
         mnl_attr_put_u32(header, RTA_DST, htonl(told.to));
     if (told.link != 0)
@@ -90,6 +91,7 @@ struct ToldAddress {
     std::uint8_t family = AF_INET;
     const char* address = nullptr;
     const char* local = nullptr;
+    const char* label = "eth0";
 };
 
 void put_address(nlmsghdr* header, std::uint16_t type, const ToldAddress& told, const char* text)
@@ -109,6 +111,7 @@ Message address_message(const ToldAddress& told)
     body->ifa_prefixlen = 24;
     put_address(header, IFA_ADDRESS, told, told.address);
     put_address(header, IFA_LOCAL, told, told.local);
+    mnl_attr_put_strz(header, IFA_LABEL, told.label);
     const auto* bytes = reinterpret_cast<const std::byte*>(header);
     return {bytes, bytes + header->nlmsg_len};
 }
@@ -118,6 +121,16 @@ std::string address_of(const ToldAddress& told)
     const auto address = read_address(address_message(told));
     REQUIRE(address);
     return *address ? (*address)->text() : "none";
+}
+
+RouteMatch match_of(const Told& told)
+{
+    return read_match(std::vector<Message>(1, route_message(told)));
+}
+
+RouteMatch match_refused_with(int number)
+{
+    return read_match(fail_errno("match the route", number));
 }
 
 } // namespace
@@ -245,10 +258,80 @@ TEST_CASE("an address is the link's own, not the one at the other end")
     CHECK(address_of({AF_INET, nullptr, nullptr}) == "none");
 }
 
+TEST_CASE("a run's gateway is told by its link's name and its pool")
+{
+    const auto pool = Prefix::parse("198.18.0.0/15", Code::invalid_policy);
+    REQUIRE(pool);
+    const auto gateway = [&pool](const char* address, const char* link) {
+        return is_gateway(address_message({AF_INET, address, address, link}), *pool);
+    };
+    CHECK(gateway("198.18.0.1", "ah0123456789ab"));
+    CHECK(gateway("198.19.255.253", "ah0123456789ab"));
+    CHECK(!gateway("198.20.0.1", "ah0123456789ab")); // of another pool
+    CHECK(!gateway("198.17.255.253", "ah0123456789ab"));
+    for (const char* link :
+         {"eth0", "ah", "", "ah0123456789a", "xx0123456789ab", "ah0123456789abc"})
+        CHECK(!gateway("198.18.0.1", link));
+    CHECK(!is_gateway(address_message({AF_INET, "198.18.0.1", nullptr, "ah0123456789ab"}), *pool));
+    CHECK(!is_gateway(address_message({AF_INET6, "fe80::1", "fe80::1", "ah0123456789ab"}), *pool));
+    CHECK(!is_gateway(route_message({}), *pool));
+}
+
 TEST_CASE("an address of the wrong size is an error")
 {
     Message message = address_message({AF_INET6, "fe80::1", nullptr});
     auto* body = static_cast<ifaddrmsg*>(mnl_nlmsg_get_payload(header_of(message)));
     body->ifa_family = AF_INET;
     CHECK(!read_address(message));
+}
+
+TEST_CASE("a match tells the range, and no route is an answer")
+{
+    CHECK(match_of({.to = 0x0a000000, .length = 8, .table = RT_TABLE_MAIN}) ==
+          RouteMatch{true, RoutedRange{0x0a000000, 8, own}});
+    CHECK(match_of({.to = 0xc6120001, .length = 32, .type = RTN_LOCAL, .table = RT_TABLE_LOCAL}) ==
+          RouteMatch{true, RoutedRange{0xc6120001, 32, own}});
+    CHECK(match_of({.length = 0, .table = RT_TABLE_MAIN}) == RouteMatch{true, std::nullopt});
+    CHECK(match_refused_with(ENETUNREACH) == RouteMatch{true, std::nullopt});
+}
+
+TEST_CASE("a match that hides other routes is no answer")
+{
+    CHECK(!match_of({.to = 0x0a000000, .length = 8, .table = 4000}).known);
+    CHECK(!match_of({.length = 0, .table = 51820}).known);
+    CHECK(!match_of({.length = 0, .type = RTN_LOCAL, .table = RT_TABLE_LOCAL}).known);
+    CHECK(!match_of({.length = 24, .type = RTN_BLACKHOLE, .table = RT_TABLE_MAIN}).known);
+    for (const int number : {EINVAL, EACCES, EHOSTUNREACH, EPERM})
+        CHECK(!match_refused_with(number).known);
+    // A kernel that knows no matches answers with the way of that one packet.
+    CHECK(!match_of({.length = 32, .flags = RTM_F_CLONED, .table = RT_TABLE_MAIN}).known);
+    CHECK(!match_of({.length = 0, .flags = RTM_F_CLONED, .table = RT_TABLE_MAIN}).known);
+    CHECK(!read_match(std::vector<Message>()).known);
+    CHECK(!read_match(std::vector<Message>(1, address_message({}))).known);
+}
+
+TEST_CASE("a match is asked for of one address, a list of one table")
+{
+    const Step match = match_route(0xc6120002);
+    CHECK(match.doing == "match the route to 198.18.0.2");
+    CHECK(header_of(match.message)->nlmsg_flags == (NLM_F_REQUEST | NLM_F_ACK));
+    struct {
+        rtmsg body = {};
+        std::uint16_t size = 8, type = RTA_DST;
+        std::array<std::uint8_t, 4> value{198, 18, 0, 2};
+    } wanted;
+    wanted.body.rtm_family = AF_INET;
+    wanted.body.rtm_dst_len = 32;
+    wanted.body.rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
+    REQUIRE(match.message.size() == sizeof(nlmsghdr) + sizeof wanted);
+    CHECK(std::memcmp(match.message.data() + sizeof(nlmsghdr), &wanted, sizeof wanted) == 0);
+    const Step list = list_routes_of(0x01020304);
+    CHECK(list.doing == "list routes of table 16909060");
+    CHECK(header_of(list.message)->nlmsg_flags == (NLM_F_REQUEST | NLM_F_DUMP));
+    wanted.body.rtm_dst_len = 0;
+    wanted.body.rtm_flags = 0;
+    wanted.type = RTA_TABLE;
+    wanted.value = {4, 3, 2, 1}; // little-endian
+    REQUIRE(list.message.size() == sizeof(nlmsghdr) + sizeof wanted);
+    CHECK(std::memcmp(list.message.data() + sizeof(nlmsghdr), &wanted, sizeof wanted) == 0);
 }

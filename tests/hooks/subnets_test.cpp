@@ -22,11 +22,14 @@ Prefix a_pool(std::string_view text)
 
 RoutedRange routed(std::string_view text, unsigned link = 2)
 {
-    const Prefix prefix = a_pool(text);
-    std::uint32_t base = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-        base = (base << 8) | prefix.bytes()[i];
-    return {base, prefix.length(), link};
+    RoutedRange range = RoutedRange::of(a_pool(text));
+    range.link = link;
+    return range;
+}
+
+AskRouted asked(const std::vector<RoutedRange>& taken)
+{
+    return [list = RoutedList(taken)](const Subnet& subnet) { return list.touching(subnet); };
 }
 
 RunKey key_of(std::uint64_t number)
@@ -39,25 +42,36 @@ RunKey key_of(std::uint64_t number)
     return *key;
 }
 
-Walk a_walk(std::string_view pool, std::uint64_t key, const std::vector<RoutedRange>& taken = {})
+Walk a_walk(std::string_view pool, std::uint64_t key)
 {
-    const auto walk = Walk::through(a_pool(pool), key_of(key), taken);
+    const auto walk = Walk::through(a_pool(pool), key_of(key));
     REQUIRE(walk);
     return *walk;
 }
 
-std::vector<std::string> all_of(Walk walk)
+struct Walked {
+    std::vector<std::string> free;
+    std::uint32_t steps = 0;
+};
+Walked walked(std::string_view pool, std::uint64_t key, const std::vector<RoutedRange>& taken = {})
 {
-    std::vector<std::string> found;
-    while (const auto subnet = walk.next())
-        found.push_back(subnet->text());
+    Walk walk = a_walk(pool, key);
+    const RoutedList list(taken);
+    Walked found;
+    while (const auto subnet = walk.next()) {
+        if (const auto range = list.touching(*subnet))
+            walk.jump_over(*range);
+        else
+            found.free.push_back(subnet->text());
+    }
+    found.steps = walk.steps();
     return found;
 }
 
 std::string reserved(const StateDir& state, const RunKey& key, std::string_view pool,
                      const std::vector<RoutedRange>& taken = {})
 {
-    const auto subnet = reserve_subnet(state, key, a_generation, a_pool(pool), taken);
+    const auto subnet = reserve_subnet(state, key, a_generation, a_pool(pool), asked(taken));
     return subnet ? subnet->text() : subnet.error().what;
 }
 
@@ -87,9 +101,9 @@ Subnet subnet(std::string_view text)
 
 TEST_CASE("a run walks through the whole pool, upwards from a place of its own and round")
 {
-    CHECK(all_of(a_walk("10.9.8.0/28", 2)) ==
+    CHECK(walked("10.9.8.0/28", 2).free ==
           std::vector<std::string>{"10.9.8.8/30", "10.9.8.12/30", "10.9.8.0/30", "10.9.8.4/30"});
-    CHECK(all_of(a_walk("10.9.8.4/30", 7)) == std::vector<std::string>{"10.9.8.4/30"});
+    CHECK(walked("10.9.8.4/30", 7).free == std::vector<std::string>{"10.9.8.4/30"});
     CHECK(a_walk("0.0.0.0/0", 0).places() == 1U << 30);
 }
 
@@ -118,11 +132,14 @@ TEST_CASE("the turn of a subnet is the inverse of the order, at every boundary o
 
 TEST_CASE("a routed range is jumped over whole, in one step")
 {
-    Walk walk = a_walk("8.0.0.0/5", 0x800000, {routed("10.0.0.0/8"), routed("10.1.0.0/16")});
-    CHECK(walk.at(0).text() == "10.0.0.0/30");
+    Walk walk = a_walk("8.0.0.0/5", 0x800000);
     const auto first = walk.next();
     REQUIRE(first);
-    CHECK(first->text() == "11.0.0.0/30");
+    CHECK(first->text() == "10.0.0.0/30");
+    walk.jump_over(routed("10.0.0.0/8"));
+    const auto second = walk.next();
+    REQUIRE(second);
+    CHECK(second->text() == "11.0.0.0/30");
     CHECK(walk.steps() == 2);
 }
 
@@ -131,34 +148,43 @@ TEST_CASE("a thousand ranges in the way cost a thousand steps, and a pool that i
     std::vector<RoutedRange> taken;
     for (std::uint32_t i = 0; i < 1000; ++i)
         taken.push_back({0xc6120000U + i * 256, 24, 2});
-    Walk walk = a_walk("198.18.0.0/15", 0, taken);
-    CHECK(!walk.next()); // 512 of them are the pool
-    CHECK(walk.steps() == 512);
-    Walk within = a_walk("198.18.0.0/15", 77, {routed("198.0.0.0/8")});
-    CHECK(!within.next());
-    CHECK(within.steps() == 1);
-    Walk everything = a_walk("0.0.0.0/0", 77, {{0x80000000U, 1, 2}, {0, 1, 2}});
-    CHECK(!everything.next());
-    CHECK(everything.steps() <= 3);
+    const Walked among = walked("198.18.0.0/15", 0, taken);
+    CHECK(among.free.empty()); // 512 of them are the pool
+    CHECK(among.steps == 512);
+    const Walked within = walked("198.18.0.0/15", 77, {routed("198.0.0.0/8")});
+    CHECK(within.free.empty());
+    CHECK(within.steps == 1);
+    const Walked everything = walked("0.0.0.0/0", 77, {{0x80000000U, 1, 2}, {0, 1, 2}});
+    CHECK(everything.free.empty());
+    CHECK(everything.steps <= 3);
 }
 
 TEST_CASE("what touches a single address of a subnet takes it, what touches none does not")
 {
-    CHECK(all_of(a_walk("10.0.0.0/28", 0, {routed("10.0.0.5/32")})) ==
+    CHECK(walked("10.0.0.0/28", 0, {routed("10.0.0.5/32")}).free ==
           std::vector<std::string>{"10.0.0.0/30", "10.0.0.8/30", "10.0.0.12/30"});
-    CHECK(all_of(a_walk(
-              "10.0.0.0/28", 3,
-              {routed("10.0.0.0/29"), routed("10.0.0.16/28"), routed("9.255.255.255/32")})) ==
-          std::vector<std::string>{"10.0.0.12/30", "10.0.0.8/30"});
+    CHECK(walked("10.0.0.0/28", 3,
+                 {routed("10.0.0.0/29"), routed("10.0.0.16/28"), routed("9.255.255.255/32")})
+              .free == std::vector<std::string>{"10.0.0.12/30", "10.0.0.8/30"});
     CHECK(
-        all_of(a_walk("255.255.255.240/28", 1, {routed("255.255.255.255/32")})) ==
+        walked("255.255.255.240/28", 1, {routed("255.255.255.255/32")}).free ==
         std::vector<std::string>{"255.255.255.244/30", "255.255.255.248/30", "255.255.255.240/30"});
+}
+
+TEST_CASE("of ranges in one another the outermost is told")
+{
+    const RoutedList list({routed("10.1.0.0/16"), routed("10.0.0.0/8"), routed("10.1.2.0/24", 7),
+                           routed("192.0.2.0/24")});
+    CHECK(list.ranges() == std::vector{routed("10.0.0.0/8"), routed("192.0.2.0/24")});
+    CHECK(list.touching(subnet("10.1.2.0/30")) == routed("10.0.0.0/8"));
+    CHECK(!list.touching(subnet("9.255.255.252/30")));
+    CHECK(!list.touching(subnet("11.0.0.0/30")));
 }
 
 TEST_CASE("a pool without room for a /30, or of IPv6, is refused")
 {
     for (const char* pool : {"10.0.0.0/31", "10.0.0.1/32", "fd00::/8"}) {
-        const auto walk = Walk::through(a_pool(pool), key_of(0), {});
+        const auto walk = Walk::through(a_pool(pool), key_of(0));
         REQUIRE(!walk);
         CHECK(walk.error().code == Code::invalid_policy);
         CHECK(walk.error().what == "the pool " + std::string(pool) + " has no room for a /30");
@@ -192,7 +218,7 @@ TEST_CASE("what a crash left of this very run is taken over, by its new generati
     const Scratch scratch;
     const StateDir state = open_state(scratch);
     const RunKey key = key_of(1);
-    REQUIRE(reserve_subnet(state, key, "old", a_pool("10.0.0.0/29"), {}));
+    REQUIRE(reserve_subnet(state, key, "old", a_pool("10.0.0.0/29"), asked({})));
     CHECK(reserved(state, key, "10.0.0.0/29") == "10.0.0.4/30");
     CHECK(reserved(state, key, "10.0.0.0/29") == "10.0.0.4/30");
     CHECK(holds_of(state) == std::vector<Hold>{{subnet("10.0.0.4/30"), key.text(), a_generation}});
@@ -203,6 +229,36 @@ TEST_CASE("a subnet whose link outlived its reservation is not given away")
     const Scratch scratch;
     const StateDir state = open_state(scratch);
     CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/30", 9)}) == "10.0.0.4/30");
+}
+
+TEST_CASE("what is routed is not kept, and what others hold is not asked about")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    REQUIRE(reserved(state, key_of(0), "10.0.0.0/28") == "10.0.0.0/30");
+    std::vector<std::string> questions;
+    const auto routes = [&](const Subnet& one) {
+        questions.push_back(one.text());
+        return asked({routed("10.0.0.4/30")})(one);
+    };
+    const auto got = reserve_subnet(state, key_of(4), a_generation, a_pool("10.0.0.0/28"), routes);
+    REQUIRE(got);
+    CHECK(got->text() == "10.0.0.8/30");
+    CHECK(questions == std::vector<std::string>{"10.0.0.4/30", "10.0.0.8/30"});
+    CHECK(names_in(state.path() + "/subnets") == std::vector<std::string>{"10.0.0.0", "10.0.0.8"});
+}
+
+TEST_CASE("a question that has no answer leaves nothing held")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    const auto broken = [](const Subnet&) -> Result<std::optional<RoutedRange>> {
+        return fail(Code::network_setup_failed, "read the routes: broken attributes");
+    };
+    const auto got = reserve_subnet(state, key_of(0), a_generation, a_pool("10.0.0.0/29"), broken);
+    REQUIRE(!got);
+    CHECK(got.error().what == "reserve a subnet: read the routes: broken attributes");
+    CHECK(holds_of(state).empty());
 }
 
 TEST_CASE("who finds nothing is told whether it is the routes, the runs, or both")
@@ -244,17 +300,14 @@ TEST_CASE("a broken directory of reservations is told, with routes in play too")
     const StateDir state = open_state(scratch);
     const std::string folder = state.path() + "/subnets";
     std::filesystem::remove(folder);
-    CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/30")}) ==
-          "reserve a subnet: make the reservation " + folder +
-              "/10.0.0.4: it is not there (ENOENT)");
     CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/8")}) ==
-          "count what is held of the pool 10.0.0.0/29: open directory " + folder +
-              ": it is not there (ENOENT)");
+          "reserve a subnet: make the reservation " + folder +
+              "/10.0.0.0: it is not there (ENOENT)");
     CHECK(found_by(state, key_of(0)) == "none");
     scratch.file("state/subnets");
     CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/8")}) ==
-          "count what is held of the pool 10.0.0.0/29: open directory " + folder +
-              ": not a directory (ENOTDIR)");
+          "reserve a subnet: make the reservation " + folder +
+              "/10.0.0.0: not a directory (ENOTDIR)");
     CHECK(found_by(state, key_of(0)) == "find the subnet of run 000000000000: open directory " +
                                             folder + ": not a directory (ENOTDIR)");
     std::filesystem::remove(folder);
