@@ -186,7 +186,7 @@ make_engine() {
     ip -n engine route add default via 10.88.0.1
     ip -n engine route add default via 2001:db8:88::1
     # Where Docker's resolver is, and what leads to it.
-    start_ready nsenter --net=/run/netns/engine "$python" "$here/world.py" dns=127.0.0.11
+    start_ready "$python" "$here/world.py" netns=/run/netns/engine dns=127.0.0.11
     resolver=$!
     nsenter --net=/run/netns/engine nft -f - <<'RULES'
 table ip nat {

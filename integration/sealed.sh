@@ -177,7 +177,78 @@ check "nothing is left" nothing_left
 
 # ---- nothing is taken for granted ---------------------------------------------------------------
 
-# A link of our name that somebody left is replaced, never added to.
+# A link and a table of our name that somebody left are replaced, never added to.
+bundle left "$sealed" attempt tcp=127.0.0.1:8080
+in_cell left >/dev/null # whose key is then on record
+key=$(jq -r 'select(.id == "left") | .key' "$lab"/state/ended/*.json)
+ip link add "ah$key" type veth peer name left1
+ip link set "ah$key" up
+ip addr add 192.0.2.1/30 dev "ah$key"
+nft -f - <<RULES
+table netdev ah$key {
+    chain before { type filter hook ingress device "ah$key" priority -500; policy accept; }
+    chain ingress { type filter hook ingress device "ah$key" priority 0; policy accept; }
+}
+RULES
+enter left "$sealed"
+check "C-08 a left table was replaced" same "chain ingress" \
+    "$(nft list table netdev "ah$key" | grep -o 'chain [a-z]*')"
+check "C-08 a left link was replaced" same "" "$(ip -o addr show dev "ah$key" | grep 192.0.2.1)"
+check "C-08 and the seal holds" refused_at_once "$(try left "tcp=$gateway:7000")" "tcp=$gateway:7000"
+left=$cell
+
+# Two runs end each for itself; their end takes a while when somebody holds the namespace.
+enter held "$sealed"
+exec {parked}<"/proc/$init/ns/net"
+answers=$(try held "tcp-in-userns=$gateway:7000" 'sh=unshare --user --net true')
+check "C-19 an agent may have a sandbox of its own" contains "$answers" "--net true reached"
+check "C-19 and is as confined there" refused_at_once "$answers" "tcp-in-userns=$gateway:7000"
+start_ready "$runtime" exec held attempt listen=127.0.0.1:9999
+answers=$(try held tcp=127.0.0.1:9999 tcp=127.0.0.1:8080)
+for word in tcp=127.0.0.1:9999 tcp=127.0.0.1:8080; do
+    check "C-48 its own server and the relay: $word" contains "$answers" "$word reached"
+done
+leave held
+check "C-40 B-59 a namespace that is held keeps no link and no subnet" same "" \
+    "$(ip -o link show dev "ah$key" 2>/dev/null)$(find "$lab/state/subnets" -name "*$key*")"
+exec {parked}<&-
+check "C-08 the other run is not touched" contains "$(try left tcp=127.0.0.1:8080)" \
+    "tcp=127.0.0.1:8080 reached"
+
+# Without its record it is nobody's to take down.
+mv "$lab/state/runs" "$lab/state/hidden"
+mkdir -m 700 "$lab/state/runs"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "C-38 without a record, gc leaves a live run alone" contains \
+    "$(try left tcp=127.0.0.1:8080)" "tcp=127.0.0.1:8080 reached"
+rmdir "$lab/state/runs"
+mv "$lab/state/hidden" "$lab/state/runs"
+cell=$left
+leave left
+check "nothing is left of these" nothing_left
+
+# Killed with all that watch over them: one sweep takes them all, and nothing that is not ours.
+crowd=20
+ip link add ahsomebody type bridge
+nft add table netdev ahsomebody
+remember_kernel
+for number in $(seq $crowd); do
+    bundle "crowd$number" "$sealed" sleep infinity
+    "$runtime" create --bundle "$lab/b/crowd$number" "crowd$number" </dev/null >/dev/null
+done
+check "C-58 so many runs live" same $crowd "$(ip -o link | grep -cE ' ah[0-9a-f]{12}@')"
+for init in $(jq -r .init.pid "$lab"/state/runs/*/record.json); do
+    kill -KILL "$init"
+    wait_for_end "$init"
+done
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "C-58 gc takes away all that ended" same 0 "$(ip -o link | grep -cE ' ah[0-9a-f]{12}@')"
+for number in $(seq $crowd); do "$runtime" delete --force "crowd$number"; done
+check "C-58 and nothing that is not ours" nothing_left
+ip link del ahsomebody
+nft delete table netdev ahsomebody
+remember_kernel
+
 discarded() { # RULE...: the set-up fails, says why, and leaks nothing
     local output
     "${@:2}"

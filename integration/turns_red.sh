@@ -25,4 +25,10 @@ check "bad_input" turns_red bad_input \
     'an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
 check "teardown" turns_red teardown 'and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
 check "command" turns_red command 'C-60 (a command that (is|ends)|a file|a directory|the relay)'
+check "sealed" turns_red sealed \
+    'the broker answers|it answers uid|proxy variables|a port that|record: |B-46|B-28|gc (restores|marks)|C-08 a left|C-38|C-40|C-58 so'
+check "filtered" turns_red filtered \
+    'place: refused at once, (tcp|udp|dns|sh)|place: B-1|place: (the host|an address)|record: |denials|host networking: never|with an endpoint: the|without forwarding: the|policy forwarding'
+check "policy_network" turns_red policy_network \
+    'B-02|B-14 no|B-15|C-07 other|B-53 Docker|B-46 a rule, (prohibit|blackhole)|B-(04|06|07|08|17|25|26|28|33|54|58) .*in place'
 finish

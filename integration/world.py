@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everybody out there: greets whoever connects, echoes datagrams, answers every DNS question.
 
-world.py tcp=PORT|udp=ADDRESS:PORT|dns=ADDRESS|abstract=NAME...
+world.py tcp=PORT|udp=ADDRESS:PORT|dns=ADDRESS|abstract=NAME|netns=PATH...
 
 Prints one line when all of them listen. Datagrams are answered from the address they came to, so
-that one is named.
+that one is named. What stands behind netns=PATH listens there and is served from here, as Docker's
+resolver is.
 """
 
+import ctypes
+import os
 import socket
 import socketserver
 import sys
@@ -65,7 +68,16 @@ class NameStream(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
 
+def enter(netns):
+    with open(netns, "rb") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
 def servers(kind, argument):
+    if kind == "netns":
+        enter(argument)
+        return []
     if kind == "abstract":
         return [socketserver.ThreadingUnixStreamServer("\0" + argument, Greeter)]
     if kind == "dns":
@@ -78,9 +90,11 @@ def servers(kind, argument):
 
 
 def main():
-    for word in sys.argv[1:]:
-        for server in servers(*word.split("=")):
-            threading.Thread(target=server.serve_forever).start()
+    with open("/proc/self/ns/net", "rb") as home:
+        made = [server for word in sys.argv[1:] for server in servers(*word.split("="))]
+        enter(f"/proc/self/fd/{home.fileno()}")
+    for server in made:
+        threading.Thread(target=server.serve_forever).start()
     print("listening", flush=True)
 
 
