@@ -282,15 +282,17 @@ nft 'add element inet anchorhold guests4 { 10.99.7.7 }; add table netdev ahdeadb
 check "an address and a table go as well" same "removed deadbeefdead removed 10.99.7.7/32" "$(gc | xargs)"
 check "the guest that lives stays" same "$guest" "$(guests)"
 
-# Addresses come round.
-dead=$init dead_key=$key
-init=$dead
+# Addresses come round. A sweep would load again what is missing; down does not.
+dead_key=$key
 end_cell
-ip link del plug 2>/dev/null
 begin in_place
 up
-check "a dead run goes" same "removed $dead_key" "$(gc)"
+second_key=$key
+key=$dead_key
+down
+worked "a dead run goes"
 check "but not the address that another has now" same "$guest" "$(guests)"
+key=$second_key
 end_cell
 down
 check "which goes with that one" same "$before_all" "$(kernel)"
