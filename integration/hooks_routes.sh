@@ -158,6 +158,14 @@ reserved "a run whose link outlived its reservation keeps its subnet" 198.18.0.4
 reserved "a pool beside the host's networks is free" 172.16.0.0/30 000000000000 172.16.0.0/12
 reserved "a pool in a routed range is not" \
     "every subnet of the pool 10.99.0.0/16 is routed: 10.0.0.0/8" 000000000000 10.99.0.0/16
+# A route over a link without a carrier is then never an answer, and taken all the same.
+echo 1 >/proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown
+ip link set lan-peer down
+while ip route get 10.99.0.1 >/dev/null 2>&1; do :; done
+reserved "nor one in a range whose link has no carrier" \
+    "every subnet of the pool 10.99.0.0/16 is routed: 10.0.0.0/8" 000000000000 10.99.0.0/16
+ip link set lan-peer up
+echo 0 >/proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown
 elsewhere="every subnet of the pool 192.0.2.0/28 is routed: 192.0.2.0/24"
 reserved "a table that no rule names routes nothing" 192.0.2.0/30 000000000000 192.0.2.0/28
 rm "$state/subnets/192.0.2.0"
