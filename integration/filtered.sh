@@ -129,6 +129,14 @@ check "without forwarding: the broker is still reached" reaches "$answers" ask=8
 check "ip_forward was left alone" same 0 "$(</proc/sys/net/ipv4/ip_forward)"
 ended=$(jq -r 'select(.id == "still") | .sentence' "$lab"/state/ended/*.json)
 check "without forwarding: the sentence says so" contains "$ended" "ip_forward is 0"
+check "without forwarding: the record says relayed" same relayed \
+    "$(jq -r 'select(.id == "still") | .posture' "$lab"/state/ended/*.json)"
+bundle left "$(allow "$rules" '.linux.namespaces |= map(select(.type != "network"))')" \
+    attempt tcp=1.1.1.1:443 tcp=127.0.0.1:7000 'sh=ls /sys/class/net/up0'
+answers=$(in_cell left)
+for word in tcp=1.1.1.1:443 tcp=127.0.0.1:7000 'sh=ls /sys/class/net/up0'; do
+    check "without forwarding, host networking: severed, $word" refuses "$answers" "$word"
+done
 bundle asked "$(allow "$rules" '.annotations += {"dev.anchorhold.require": "asked"}')" true
 check "without forwarding, required: refused" contains "$(in_cell asked 2>&1)" posture_unavailable
 policy '{ceiling: "allowlist", forwarding: "enable"}'

@@ -49,6 +49,27 @@ judge_list() {
     done
 }
 
+# All of the host's network that a run could change: rules, routes, settings.
+host_network() {
+    nft --stateless list ruleset
+    ip -4 route show table all
+    ip -6 route show table all
+    ip rule
+    ip -o addr
+    find /proc/sys/net -type f -readable ! -name '*flush*' ! -name stable_secret \
+        -exec grep -H . {} + |
+        grep -v nf_conntrack_count
+}
+nft -f - <<'RULES'
+table inet foreign {
+    chain forward { type filter hook forward priority filter - 5; policy accept; counter; }
+    chain prerouting { type filter hook prerouting priority raw; udp dport 9999 notrack; }
+}
+RULES
+remember_kernel
+while ip -6 -o addr show tentative | grep -q .; do :; done # the kernel is not done with up0
+host_network >"$lab/host.before"
+
 # ---- what a list means --------------------------------------------------------------------------
 
 # The control: without us each of the targets answers.
@@ -63,6 +84,11 @@ for word in tcp=1.1.1.1:443 tcp=1.1.1.1:80 tcp=9.9.9.9:443 tcp=9.9.9.9:80 tcp=8.
 done
 
 # Packets carry no name: who was granted one was granted its addresses of that moment.
+judge_list "B-01 a name that was not allowed" 'allowed.test, 1.1.1.1:80' \
+    '-sh=wget -q -O- http://evil.test/' '-sh=wget -q -O- http://9.9.9.9/' \
+    '+sh=wget -q -O- http://allowed.test/'
+judge_list "B-05 ports that were not listed" 1.1.1.1 -tcp=1.1.1.1:22 -tcp=1.1.1.1:81 \
+    -tcp=1.1.1.1:8080 -tcp=1.1.1.1:5432 -tcp=1.1.1.1:6379 -tcp=1.1.1.1:853
 judge_list "B-02 an allowed name" allowed.test '+sh=getent ahosts allowed.test' +tcp=1.1.1.1:443
 judge_list "B-03 its bare address passes too, at its port" allowed.test +tcp=1.1.1.1:443 \
     -tcp=1.1.1.1:80
@@ -112,6 +138,23 @@ check "B-48 C-57 one more is refused" contains \
     "$(run_with "$long_list, 1.1.1.1, 8.8.8.8" tcp=1.1.1.1:443)" "more than 256 entries"
 judge_list "B-47 an empty list is nothing" '[]' -tcp=1.1.1.1:443
 check "nothing is left of them all" nothing_left
+
+check "B-44 the host's rules, routes and settings are as they were" \
+    diff "$lab/host.before" <(host_network)
+
+# With a broker, which is given the namespace to keep; and killed with its shim.
+bundle parks "$(allow 1.1.1.1 "$(asks_for model)")" sh -c 'echo up; exec sleep infinity'
+start_ready in_cell parks
+check "B-59 a namespace is parked in the broker" contains "$("$runtime" exec parks \
+    attempt park-namespace=/dev/anchorhold/endpoint/model/broker.sock)" reached
+wait_for_end "$(jq -r 'select(.id == "parks") | .creator.pid' "$lab"/state/runs/*/record.json)" &
+ended=$!
+jq -r 'select(.id == "parks") | .creator.pid, .init.pid' "$lab"/state/runs/*/record.json |
+    xargs -n 1 kill -KILL 2>/dev/null
+wait $ended 2>/dev/null
+while [ -n "$(ls "$lab/state/runs")" ]; do "$runtime" gc >/dev/null; done
+"$delegate_path" delete --force parks 2>/dev/null
+check "B-43 B-59 killed, and its namespace parked: gc leaves nothing" nothing_left
 
 # The list is what it was when the run was made.
 bundle aged "$(allow allowed.test)" sh -c 'echo up; exec sleep infinity'

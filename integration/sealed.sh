@@ -70,6 +70,19 @@ check "it answers uid 1000 without capabilities" \
 bundle proxies "$sealed" sh -c 'env | grep -i proxy; :'
 check "proxy variables are gone" same "" "$(in_cell proxies)"
 
+bundle teased "$sealed" env -i PATH=/bin HTTP_PROXY=http://203.0.113.1:80 ALL_PROXY= NO_PROXY=* \
+    no_proxy= http_proxy=http://203.0.113.1:80 attempt 'sh=wget -q -O- http://1.1.1.1/' \
+    'sh=wget -q -O- http://127.0.0.1:8080/'
+answers=$(in_cell teased)
+check "B-22 a proxy of the agent's own leads nowhere" refused_at_once "$answers" \
+    'sh=wget -q -O- http://1.1.1.1/'
+for status in 0 1 2 42 127 255; do
+    bundle status "$sealed" sh -c "exit $status"
+    check "B-41 exit $status" same $status "$(in_cell status >/dev/null 2>&1; echo $?)"
+done
+bundle shot "$sealed" sh -c 'sh -c "kill -KILL \$\$"; exit $?'
+check "B-41 a child that was shot" same 137 "$(in_cell shot >/dev/null 2>&1; echo $?)"
+
 bundle unlisted '.annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9002"}' true
 check "a port that the policy does not name is refused" \
     contains "$(in_cell unlisted 2>&1)" "tcp_endpoints"
@@ -215,6 +228,20 @@ exec {parked}<&-
 check "C-08 the other run is not touched" contains "$(try left tcp=127.0.0.1:8080)" \
     "tcp=127.0.0.1:8080 reached"
 
+# It brings the link down and up, gives it addresses and another MAC, as it does with every new one.
+key=$(jq -r 'select(.id == "left") | .key' "$lab"/state/runs/*/record.json)
+ip link set "ah$key" down
+ip link set "ah$key" addrgenmode eui64
+ip link set "ah$key" address 02:00:00:00:00:01
+ip link set "ah$key" up
+ip addr add 192.0.2.1/24 dev "ah$key"
+ip -6 addr add fe80::1/64 dev "ah$key" nodad
+answers=$(try left "tcp=$gateway:7000" tcp=192.0.2.1:7000 'tcp=[fe80::1%eth0]:7000')
+for word in "tcp=$gateway:7000" tcp=192.0.2.1:7000 'tcp=[fe80::1%eth0]:7000'; do
+    check "C-41 a network manager that takes the link over opens nothing: $word" refused_at_once \
+        "$answers" "$word"
+done
+
 # Without its record it is nobody's to take down.
 mv "$lab/state/runs" "$lab/state/hidden"
 mkdir -m 700 "$lab/state/runs"
@@ -226,6 +253,18 @@ mv "$lab/state/hidden" "$lab/state/runs"
 cell=$left
 leave left
 check "nothing is left of these" nothing_left
+
+# The shim is killed while its container lives, then the container: nobody calls delete.
+enter orphan "$sealed"
+kill -KILL "$cell"
+wait "$cell" 2>/dev/null
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "B-43 its shim was killed: the run stands" contains "$(try orphan tcp=127.0.0.1:8080)" reached
+kill -KILL "$init"
+wait_for_end "$init"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc >"$lab/gc"
+check "B-43 its container too: gc takes it away" nothing_left
+"$delegate_path" delete --force orphan
 
 # Killed with all that watch over them: one sweep takes them all, and nothing that is not ours.
 crowd=20
