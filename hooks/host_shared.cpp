@@ -232,13 +232,6 @@ Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
     return seen.ours == planned.ours;
 }
 
-Result<bool> has_guests(Netlink& nftables)
-{
-    const Steps both = {list_elements(shared, guests4.name), list_elements(shared, guests6.name)};
-    AH_TRY(const Ruleset seen, ask(nftables, shared, both), "");
-    return !seen.elements.empty();
-}
-
 Result<RunRules> ask_run_rules(Netlink& nftables)
 {
     const Steps requests = {list_tables(), list_elements(shared, forwards.name),

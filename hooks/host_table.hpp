@@ -40,8 +40,6 @@ std::vector<Step> load_host_rules(const HostRun& run);
 std::vector<Step> drop_host_rules(const HostRun& run);
 // `inet anchorhold`, when no run is left.
 std::vector<Step> drop_shared_table();
-// Is there any run in place? Those on links of ours are known by their subnets.
-Result<bool> has_guests(Netlink& nftables);
 
 // Whatever runs there are, of whichever state directory.
 struct RunRules {

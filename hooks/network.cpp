@@ -107,7 +107,7 @@ Status keep_netns(const StateDir& state, const Record& record, const Netns& netn
 
 HostRun host_run(const Record& record)
 {
-    return {record.key, record.posture, record.technique, *record.network};
+    return {record.key, record.posture, record.technique, record.network.value_or(Network())};
 }
 
 Result<bool> stands(Netlink& nftables, const HostRun& run)
@@ -174,21 +174,17 @@ Result<HostRun> own_rules(const StateDir& state, const Record& record)
     return run;
 }
 
-// The run's own, and with the last of all runs what they shared. Who comes meanwhile has reserved
-// its subnet already, or finds the shared part missing.
+// The run's own, and with the last of all runs what they shared, of whatever state directory. Who
+// comes meanwhile finds the shared part missing, for it loads under the lock.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline)
 {
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
     AH_TRY(const HostRun own, own_rules(state, record), "");
     AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
-    AH_TRY(const auto held, held_subnets(state), "");
-    AH_TRY(const bool guests, has_guests(nftables), "");
-    const auto is_ours = [&record](const Hold& hold) { return hold.key == record.key; };
-    if (guests || !std::ranges::all_of(held, is_ours))
-        return {};
-    AH_TRY(const RunRules others, ask_run_rules(nftables), ""); // of other state directories
-    return others.links.empty() ? send_unless_gone(nftables, drop_shared_table()) : Status();
+    AH_TRY(const RunRules others, ask_run_rules(nftables), "");
+    const bool last = others.links.empty() && others.guests.empty();
+    return last ? send_unless_gone(nftables, drop_shared_table()) : Status();
 }
 
 Status release_subnets(const StateDir& state, const RunKey& key)
@@ -252,6 +248,10 @@ InsidePlan inside_plan(const Record& record)
         plan.network = *record.network;
     if (!plan.network.links.empty())
         plan.link = plan.network.links.front();
+    // The address the node sends from to a run on a link of ours.
+    const auto subnet = plan.network.subnet;
+    if (const auto gateway = Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
+        plan.network.node.push_back(*gateway);
     return plan;
 }
 

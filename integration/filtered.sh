@@ -89,6 +89,11 @@ check "the sentence counts what was granted" contains "$(jq -r .sentence "$recor
 check "B-26 the container cannot change its network" contains \
     "$(try veth "sh=ip route add 198.51.100.0/24 dev eth0")" refused
 
+start_ready "$runtime" exec veth attempt listen=0.0.0.0:5555
+check "veth: B-55 the node reaches what listens inside" contains \
+    "$("$lab/bin/attempt" "tcp=$("$python" -c 'import ipaddress, sys
+print(ipaddress.ip_network(sys.argv[1])[2])' "$(jq -r .network.subnet "$record")"):5555")" reached
+
 denials=$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)
 check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
 
@@ -105,6 +110,19 @@ check "nothing is left" nothing_left
 check "denials: in the order of time, after the run too" contains \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.[] | "\(.to) \(.port)"')" "9.9.9.9 443"
+
+together=()
+for id in one two three; do
+    enter "$id" "$(allow "$rules")"
+    together+=("$cell")
+done
+kill_all() {
+    local id
+    for id in one two three; do "$runtime" kill "$id" KILL; done
+    wait "${together[@]}"
+}
+kill_all
+check "runs that end together leave nothing" nothing_left
 
 bundle hostnet "$(allow "$rules" '.linux.namespaces |= map(select(.type != "network"))')" \
     attempt tcp=1.1.1.1:443 tcp=9.9.9.9:443 tcp=127.0.0.1:7000
