@@ -68,9 +68,10 @@ void make_room(const mnl_socket* socket, std::size_t size)
 {
     constexpr std::size_t usual = 65536;
     const int wanted = static_cast<int>(size);
-    if (size > usual) // refused, the message is still tried
+    if (size > usual) { // refused, the message is still tried
         (void)::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &wanted,
                            sizeof wanted);
+    }
 }
 
 } // namespace

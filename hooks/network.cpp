@@ -83,9 +83,10 @@ Status check_forwarding(const Network& network, Record& record)
                     "the policy");
     }
     const UniqueFd file(::open(forwarding, O_WRONLY | O_CLOEXEC));
-    if (!file || ::write(file.get(), "1", 1) != 1)
+    if (!file || ::write(file.get(), "1", 1) != 1) {
         return fail_errno("switch " + std::string(forwarding) + " on", errno,
                           Code::posture_unavailable);
+    }
     record.advice.emplace_back("net.ipv4.ip_forward was 0 and is 1 now, as the policy says");
     return {};
 }
@@ -166,10 +167,11 @@ Result<HostRun> own_rules(const StateDir& state, const Record& record)
         const auto read = state.read(key);
         if (!read)
             run.network.guest.clear();
-        if (read && *read && (*read)->network)
+        if (read && *read && (*read)->network) {
             std::erase_if(run.network.guest, [&read](const Prefix& guest) {
                 return is_covered(guest, (*read)->network->guest);
             });
+        }
     }
     return run;
 }
@@ -200,10 +202,9 @@ Status release_subnets(const StateDir& state, const RunKey& key)
     return {};
 }
 
-Status plug_veth(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
-                 Netlink& route)
+Status plug_veth(const StateDir& state, const Record& record, Network& network, const Netns& netns,
+                 Conversations& inside, Netlink& route)
 {
-    Network& network = *record.network;
     AH_TRY(const RunKey key, RunKey::parse(record.key), "");
     const std::string name = link_name(record.key);
     AH_CHECK(remove_leftover(route, name), "");
@@ -221,9 +222,8 @@ Status plug_veth(const StateDir& state, Record& record, const Netns& netns, Conv
     return inside.route.send({&plain, 1});
 }
 
-Status plug_in_place(Record& record, Conversations& inside)
+Status plug_in_place(Network& network, Conversations& inside)
 {
-    Network& network = *record.network;
     AH_TRY(const auto links, links_in(inside.route), "");
     for (const Link& link : links) {
         if (!link.is_loopback())
@@ -260,17 +260,18 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
 {
     if (!record.network)
         return fail(Code::network_setup_failed, "the record names no network");
+    Network& network = *record.network;
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
-        AH_CHECK(check_forwarding(*record.network, record), "");
+        AH_CHECK(check_forwarding(network, record), "");
     if (record.posture == Posture::filtered) { // no other table goes by them
-        AH_TRY(record.network->node, addresses_in(route, record.network->pool), "");
+        AH_TRY(network.node, addresses_in(route, network.pool), "");
     }
     if (record.technique == Technique::veth) {
-        AH_CHECK(plug_veth(state, record, netns, inside, route), "");
+        AH_CHECK(plug_veth(state, record, network, netns, inside, route), "");
     } else {
         AH_CHECK(check_alone(netns), ""); // a neighbour would be filtered unasked
-        AH_CHECK(plug_in_place(record, inside), "");
+        AH_CHECK(plug_in_place(network, inside), "");
         AH_CHECK(state.write(record), ""); // what the host's rules go by, before there are any
     }
     if (record.posture == Posture::filtered)
@@ -282,7 +283,7 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
 {
     if (record.technique != Technique::veth)
         return {};
-    const Network& network = *record.network;
+    const Network network = record.network.value_or(Network());
     const Subnet subnet = network.subnet.value_or(Subnet());
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     const Link outer{.index = network.link, .name = link_name(record.key), .kind = "veth"};

@@ -123,8 +123,8 @@ Status leave_out_runs(const StateDir& state, Remains& remains)
         const auto read = state.read(run);
         if (!read)
             remains.guests.clear(); // any of them may be its
-        if (read && *read && (*read)->network)
-            std::ranges::copy((*read)->network->guest, std::back_inserter(claimed));
+        const Record record = read ? read->value_or(Record()) : Record();
+        std::ranges::copy(record.network.value_or(Network()).guest, std::back_inserter(claimed));
     }
     std::erase_if(remains.guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
     return {};
@@ -152,6 +152,7 @@ Result<std::vector<std::vector<pid_t>>> inhabitants()
     if (error)
         return fail_errno("list /proc", error.value());
     std::vector<std::vector<pid_t>> all;
+    all.reserve(found.size());
     for (auto& [netns, pids] : found)
         all.push_back(std::move(pids));
     return all;
@@ -272,10 +273,11 @@ Result<Swept> sweep_orphans(const std::string& state_path)
         if (link != remains.peers.end() && living.ids.contains(link->second))
             continue;
         const auto removed = remove_orphan(state, key);
-        if (!removed)
+        if (!removed) {
             swept.failed.push_back(key + ": " + removed.error().what);
-        else if (*removed)
+        } else if (*removed) {
             swept.removed.push_back(key);
+        }
     }
     if (const auto done = remove_guests(state, remains.guests, living, swept); !done)
         swept.failed.push_back("guests: " + done.error().what);

@@ -17,8 +17,9 @@ bool hides_linkdown()
     for (const char* const which : {"all", "default"}) {
         const std::string path =
             std::string("/proc/sys/net/ipv4/conf/") + which + "/ignore_routes_with_linkdown";
-        const auto text = read_file(path, 64);
-        if (!text || !*text || !(*text)->starts_with('0'))
+        const auto read = read_file(path, 64);
+        const std::string text = read ? read->value_or("") : "";
+        if (!text.starts_with('0'))
             return true;
     }
     return false;

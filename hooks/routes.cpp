@@ -101,10 +101,11 @@ int keep_rule_attribute(const nlattr* attribute, void* data)
     case FRA_SUPPRESS_PREFIXLEN:
         if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
             return MNL_CB_ERROR;
-        if (mnl_attr_get_type(attribute) == FRA_TABLE)
+        if (mnl_attr_get_type(attribute) == FRA_TABLE) {
             rule.table = mnl_attr_get_u32(attribute);
-        else if (mnl_attr_get_u32(attribute) != no_suppression)
+        } else if (mnl_attr_get_u32(attribute) != no_suppression) {
             rule.plain = false;
+        }
         break;
     case FRA_PRIORITY:
     case FRA_PROTOCOL:

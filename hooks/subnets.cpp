@@ -215,13 +215,16 @@ Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::str
                "reserve a subnet");
         if (!ours)
             continue;
-        auto range = routed(*subnet);
-        if (range && !*range)
+        const auto asked = routed(*subnet);
+        const auto range = asked ? *asked : std::nullopt;
+        if (asked && !range)
             return *subnet;
         AH_CHECK(release_subnet(state, key, generation, *subnet), "");
-        AH_CHECK(range, "reserve a subnet");
-        walk.jump_over(**range);
-        met.push_back(**range);
+        AH_CHECK(asked, "reserve a subnet");
+        if (range) {
+            walk.jump_over(*range);
+            met.push_back(*range);
+        }
     }
     return used_up(state, pool, met);
 }
@@ -251,11 +254,14 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string name = entry->d_name;
-        const auto subnet = Subnet::parse(name + std::string(suffix), Code::network_setup_failed);
-        const auto owner = owner_at(folder + "/" + name);
-        const std::size_t dot = owner && *owner ? (*owner)->find('.') : std::string::npos;
+        std::string text = name;
+        text += suffix;
+        const auto subnet = Subnet::parse(text, Code::network_setup_failed);
+        const auto read = owner_at(folder + "/" + name);
+        const std::string owner = read ? read->value_or("") : "";
+        const std::size_t dot = owner.find('.');
         if (subnet && dot != std::string::npos) // else no reservation, or released meanwhile
-            holds.push_back({*subnet, (*owner)->substr(0, dot), (*owner)->substr(dot + 1)});
+            holds.push_back({*subnet, owner.substr(0, dot), owner.substr(dot + 1)});
         errno = 0;
     }
     if (errno != 0)

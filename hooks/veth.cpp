@@ -62,9 +62,10 @@ std::array<std::uint8_t, mac_size> mac_bytes(std::string_view name, End end)
     std::string digits(name.substr(std::min<std::size_t>(2, name.size())));
     digits.resize(mac_size * 2, '0');
     std::array<std::uint8_t, mac_size> mac{};
-    for (std::size_t i = 0; i < mac_size; ++i)
+    for (std::size_t i = 0; i < mac_size; ++i) {
         mac[i] =
             static_cast<std::uint8_t>((nibble(digits[2 * i]) << 4) | nibble(digits[2 * i + 1]));
+    }
     mac[0] = static_cast<std::uint8_t>((mac[0] & 0xf8) | (end == End::host ? 0x02 : 0x06));
     return mac;
 }

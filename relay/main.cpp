@@ -70,10 +70,11 @@ Failure find_target(unsigned number, uint32_t gateway)
         target.directory = directories[number].get();
         return failed;
     }
-    if (gateway == 0)
+    if (gateway == 0) {
         return {.doing = "check endpoint",
                 .subject = endpoint.text,
                 .why = "this run has no link to the host"};
+    }
     target.address.sin_family = AF_INET;
     target.address.sin_port = htons(endpoint.host_port);
     target.address.sin_addr.s_addr = gateway;

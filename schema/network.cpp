@@ -133,11 +133,12 @@ void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& 
             add(network.deny, hole, rule.ports);
     }
     for (const AllowRule& rule : deny) {
-        if (const auto* range = std::get_if<Prefix>(&rule.to))
+        if (const auto* range = std::get_if<Prefix>(&rule.to)) {
             add(network.deny, *range, rule.ports);
-        else
+        } else {
             for (const Prefix& address : addresses_of(std::get<NamePattern>(rule.to), network))
                 add(network.deny, address, rule.ports);
+        }
     }
 }
 

@@ -89,9 +89,10 @@ Result<AllowRule> parse_question(std::string_view text)
             return address->is_single();
         return std::get<NamePattern>(rule.to).is_exact();
     };
-    if (rules.size() != 1 || !is_one(rules[0]) || rules[0].ports.size() != 1)
+    if (rules.size() != 1 || !is_one(rules[0]) || rules[0].ports.size() != 1) {
         return fail(Code::invalid_request,
                     quoted(text) + " is not one address or name, with :PORT or without");
+    }
     return std::move(rules[0]);
 }
 

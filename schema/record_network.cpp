@@ -16,9 +16,10 @@ struct Range {
 template <typename Number> Result<Number> read_number(json::View at, Range range)
 {
     AH_TRY(const std::int64_t number, at.integer(), "");
-    if (number < range.least || number > range.most)
+    if (number < range.least || number > range.most) {
         return std::unexpected(at.expected("a number of " + std::to_string(range.least) + " to " +
                                            std::to_string(range.most)));
+    }
     return static_cast<Number>(number);
 }
 
@@ -80,7 +81,7 @@ Result<Reach> read_reach(json::View object)
         if (!object.find(name))
             return std::unexpected(object.wrong("has no " + quoted(name)));
     }
-    AH_TRY(const Prefix to, read_prefix(*object.find("to")), "");
+    AH_TRY(const Prefix to, read_prefix(object.find("to").value_or(object)), "");
     Reach reach{to, {}};
     AH_CHECK(read_protocol(object, reach.ports.udp), "");
     AH_CHECK(read_number(object, "port", {1, most_port}, reach.ports.first), "");
@@ -137,6 +138,7 @@ void write_names(json::Writer& out, const std::vector<PinnedName>& names)
 void write_prefixes(json::Writer& out, std::string_view name, const std::vector<Prefix>& prefixes)
 {
     std::vector<std::string> texts;
+    texts.reserve(prefixes.size());
     for (const Prefix& prefix : prefixes)
         texts.push_back(prefix.text());
     out.strings(name, texts);

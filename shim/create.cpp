@@ -65,10 +65,8 @@ Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const R
     if (!named)
         return Mark::forged;
     AH_TRY(const auto record, state.read(*named), "read the run's record");
-    const bool unsettled =
-        record && (record->state == RunState::planned || record->state == RunState::failed);
-    if (!unsettled || !is_alive(record->creator) ||
-        mark != record->key + "." + record->generation ||
+    if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
+        !is_alive(record->creator) || mark != record->key + "." + record->generation ||
         record->config_digest != sha256_hex(prepared.original))
         return Mark::forged;
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
@@ -94,11 +92,12 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
         AH_TRY(const Mark mark, judge_mark(state, prepared, key), "");
         if (mark == Mark::ours)
             return prepared;
-        if (mark == Mark::forged || turn == most_turns)
+        if (mark == Mark::forged || turn == most_turns) {
             return fail(Code::invalid_request,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
                         "(a config.json that a killed run left edited is put back by anchorhold "
                         "gc)");
+        }
         lock = UniqueFd(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
     }
@@ -151,10 +150,11 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
     AH_TRY(Record record, first_record(session, prepared, id), "");
     AH_CHECK(state.make_run(key), "make the run's folder");
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf), "");
-    if (prepared.network)
+    if (prepared.network) {
         AH_CHECK(
             write_for_inside(state, key, "hosts", hosts_file(*prepared.network, prepared.hostname)),
             "");
+    }
     AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
@@ -186,9 +186,10 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
         return undo_unenforced(session, state, ours);
     if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
         log.pass_on();
-        if (is_run)
+        if (is_run) {
             (void)teardown(state, key, ours.generation,
                            unplug_by_hook); // a live init keeps it; gc comes again
+        }
         return status;
     }
     Error reason{Code::delegate_failed, 0, ""};
@@ -271,9 +272,10 @@ Status check_places(const Session& session, const Prepared& prepared)
 Result<int> create_or_run(const Session& session)
 {
     const Invocation& call = session.invocation;
-    if (call.operands.empty() || call.last("help") != nullptr)
+    if (call.operands.empty() || call.last("help") != nullptr) {
         return std::unexpected(
             exec_delegate(session.delegate, session.rest)); // nothing comes of it
+    }
     if (call.operands.size() != 1)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
@@ -287,10 +289,11 @@ Result<int> create_or_run(const Session& session)
         return std::unexpected(std::move(prepared).error());
     if (prepared->decision.untouched || prepared->mark)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
-    if (call.verb == Verb::restore)
+    if (call.verb == Verb::restore) {
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
+    }
     AH_CHECK(check_places(session, *prepared), "");
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
     AH_TRY(const unsigned handed, count_handed(call), "");

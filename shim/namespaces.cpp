@@ -50,18 +50,19 @@ void inspect_joined(const Entry& entry, Inspection& into)
     if (entry.path.empty())
         return;
     const std::string where = entry.view.where() + ".path";
-    if (is_something_else(entry.path))
+    if (is_something_else(entry.path)) {
         into.refused.push_back({where, printable(entry.path) + " is not a namespace"});
-    else if (entry.type == "network")
+    } else if (entry.type == "network") {
         into.replaced_netns = entry.path; // and a fresh one stands there then
-    else if (entry.type == "pid" || entry.type == "ipc")
+    } else if (entry.type == "pid" || entry.type == "ipc") {
         into.voids.push_back({where, "joins the " + entry.type + " namespace " +
                                          printable(entry.path) +
                                          "; pods are not available yet: run the container outside "
                                          "of one (without --pod), or leave the path out"});
-    else if (entry.type == "mount")
+    } else if (entry.type == "mount") {
         into.voids.push_back({where, "joins the mount namespace " + printable(entry.path) +
                                          "; leave the path out, for one of its own"});
+    }
 }
 
 } // namespace
@@ -118,13 +119,15 @@ Status inspect_namespaces(json::View config, Inspection& into)
     AH_TRY(const auto entries, read_entries(config), "");
     std::vector<std::string> seen;
     for (const Entry& entry : entries) {
-        if (std::ranges::find(known_types, entry.type) == known_types.end())
+        if (std::ranges::find(known_types, entry.type) == known_types.end()) {
             into.refused.push_back({entry.view.where() + ".type",
                                     quoted(entry.type, 64) + " is not a type of namespace"});
+        }
         // crun takes the host's network from a second entry (measured).
-        if (std::ranges::find(seen, entry.type) != seen.end())
+        if (std::ranges::find(seen, entry.type) != seen.end()) {
             into.refused.push_back({entry.view.where(), "a second " + printable(entry.type, 64) +
                                                             " namespace; name each type once"});
+        }
         seen.push_back(entry.type);
         inspect_joined(entry, into);
     }
@@ -135,11 +138,12 @@ Status inspect_namespaces(json::View config, Inspection& into)
         into.replaced_netns = "the host's";
     // Where there is none at all the edit gives every one; a mount namespace it always gives.
     for (const std::string_view type : {"pid", "ipc"}) {
-        if (!entries.empty() && lacks(type))
+        if (!entries.empty() && lacks(type)) {
             into.voids.push_back(
                 {"linux.namespaces",
                  "the " + std::string(type) +
                      " namespace is the host's; add {\"type\":" + json::quote(type) + "}"});
+        }
     }
     return {};
 }

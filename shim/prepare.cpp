@@ -68,14 +68,16 @@ Result<std::vector<std::string>> relay_mount_options(const std::string& relay)
     struct statvfs flags = {};
     if (::statvfs(relay.c_str(), &flags) != 0)
         return fail_errno("ask for the mount flags of " + relay, errno);
-    if ((flags.f_flag & ST_NOEXEC) != 0)
+    if ((flags.f_flag & ST_NOEXEC) != 0) {
         return fail(Code::posture_unavailable,
                     relay + " lies on a filesystem mounted noexec; install it elsewhere");
+    }
     std::vector<std::string> options;
-    if ((flags.f_flag & ST_NOATIME) != 0)
+    if ((flags.f_flag & ST_NOATIME) != 0) {
         options.emplace_back("noatime");
-    else if ((flags.f_flag & ST_RELATIME) != 0)
+    } else if ((flags.f_flag & ST_RELATIME) != 0) {
         options.emplace_back("relatime");
+    }
     if ((flags.f_flag & ST_NODIRATIME) != 0)
         options.emplace_back("nodiratime");
     return options;
@@ -156,10 +158,11 @@ Status refuse_findings(const Prepared& prepared)
         return fail(Code::invalid_request, sentence(seen.refused));
     if (!seen.voids.empty() && prepared.request.switches.voids == Voids::refuse)
         return fail(Code::bundle_voids_posture, sentence(seen.voids));
-    if (prepared.request.require == Require::asked && !seen.replaced_netns.empty())
+    if (prepared.request.require == Require::asked && !seen.replaced_netns.empty()) {
         return fail(Code::posture_unavailable,
                     "its network namespace (" + printable(seen.replaced_netns) +
                         ") would be replaced by a fresh one, and require: asked forbids that");
+    }
     return {};
 }
 
@@ -197,9 +200,10 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
     }
     for (const PinnedName& pinned :
          into.network ? into.network->names : std::vector<PinnedName>()) {
-        if (pinned.addresses.empty())
+        if (pinned.addresses.empty()) {
             into.inspection.advice.push_back(pinned.name + " has no address now, so nothing of it "
                                                            "is reachable");
+        }
     }
     const std::string rootfs = rootfs_of(config.root(), into.bundle);
     if (auto advice = tmp_advice(config.root(), rootfs, user))
