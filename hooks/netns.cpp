@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <linux/netlink.h>
@@ -62,6 +63,19 @@ Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline)
             AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "talk about links");
             return Conversations{std::move(route), Netlink::open(NETLINK_NETFILTER, deadline),
                                  Netlink::open(NETLINK_SOCK_DIAG, deadline)};
+        });
+}
+
+Result<UniqueFd> socket_inside(const Netns& netns)
+{
+    return away(
+        "enter the container's network namespace",
+        [&netns] { return ::setns(netns.fd.get(), CLONE_NEWNET); },
+        []() -> Result<UniqueFd> {
+            UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+            if (!socket)
+                return fail_errno("open a socket", errno);
+            return socket;
         });
 }
 

@@ -29,6 +29,9 @@ struct Conversations {
 };
 Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline);
 
+// A tcp socket of the container's, non-blocking.
+Result<UniqueFd> socket_inside(const Netns& netns);
+
 // What this kernel puts into a namespace of its own accord.
 Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline);
 Result<std::vector<Link>> links_in(Netlink& route);

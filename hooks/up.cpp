@@ -2,6 +2,7 @@
 // The order is the proof: whose call this is, whose namespace that is, then the namespace itself,
 // then the word inside it that the relay waits for, and last the record that says enforced. Killed
 // anywhere in between, the record is still a planned one and its creator's to take back.
+#include "hooks/broker_probe.hpp"
 #include "hooks/confine.hpp"
 #include "hooks/files.hpp"
 #include "hooks/mounted.hpp"
@@ -88,6 +89,7 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
     AH_CHECK(hold_table(inside, plan, Moment::created, true, confined), "");
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
     AH_CHECK(open_link(record, inside, deadline), "");
+    AH_CHECK(probe_brokers(record, netns, deadline), "");
     confined.verified.emplace_back(verified::host_rules);
     if (record.technique == Technique::veth)
         confined.verified.emplace_back(verified::route);

@@ -190,6 +190,29 @@ check "nothing is left" nothing_left
 
 # ---- nothing is taken for granted ---------------------------------------------------------------
 
+# Another table's drop beats our accept (what a host with ufw or firewalld has).
+nft -f - <<'RULES'
+table inet strict {
+    chain input {
+        type filter hook input priority 10; policy drop
+        iif lo accept
+    }
+}
+RULES
+bundle dropped "$sealed" true
+dropped=$(in_cell dropped 2>&1)
+check "C-17 a firewall that drops what we accept fails the set-up" contains "$dropped" \
+    ":9000: connection timed out"
+check "C-17 and its tables are named" contains "$dropped" "inet strict"
+nft delete table inet strict
+check "C-17 nothing is left" nothing_left
+bundle dropped "$sealed" attempt tcp=127.0.0.1:8080
+check "C-17 without it the broker answers" contains "$(in_cell dropped)" reached
+bundle unserved "${sealed/9000/9003}" true
+policy '{tcp: "veth", tcp_endpoints: ["host:9003"]}'
+check "a broker that does not listen yet is no reason to fail" in_cell unserved
+policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
+
 # A link and a table of our name that somebody left are replaced, never added to.
 bundle left "$sealed" attempt tcp=127.0.0.1:8080
 in_cell left >/dev/null # whose key is then on record
