@@ -66,9 +66,7 @@ std::vector<Prefix> private_ranges()
     return ranges;
 }
 
-} // namespace
-
-std::vector<Prefix> always_denied(const Prefix& pool)
+std::vector<Prefix> denied_ranges()
 {
     std::vector<Prefix> ranges;
     for (const char* const text : v4_ranges) {
@@ -77,6 +75,15 @@ std::vector<Prefix> always_denied(const Prefix& pool)
     }
     for (const char* const text : v6_ranges)
         add(ranges, literal(text));
+    return ranges;
+}
+
+} // namespace
+
+std::vector<Prefix> always_denied(const Prefix& pool)
+{
+    static const std::vector<Prefix> whatever_pool = denied_ranges();
+    std::vector<Prefix> ranges = whatever_pool;
     for (const Prefix& range : with_embedded(pool))
         add(ranges, range);
     return ranges;
