@@ -9,7 +9,7 @@ namespace anchorhold {
 
 // Connects from inside to each of the run's broker ports at the host's end. A broker that listens
 // sees a connection that ends at once; one that does not, and so refuses, is as good an answer. No
-// answer within a second is network_setup_failed, with the host's tables by name.
+// answer within three seconds is network_setup_failed, with the host's tables by name.
 Status probe_brokers(const Record& record, const Netns& netns, const Deadline& deadline);
 
 } // namespace anchorhold

@@ -288,11 +288,12 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     const Link outer{.index = network.link, .name = link_name(record.key), .kind = "veth"};
     const Link inner{.index = network.links.front(), .name = inside_link, .kind = "veth"};
-    const std::array within = {add_address(inner.index, subnet.inside()),
-                               set_link(inner, Flag::up)};
+    const std::array within = {add_address(inner.index, subnet.inside()), set_link(inner, Flag::up),
+                               add_neighbour(inner.index, subnet.gateway(), outer.name, End::host)};
     AH_CHECK(inside.route.send(within), "");
-    const std::array without = {add_address(outer.index, subnet.gateway()),
-                                set_link(outer, Flag::up)};
+    const std::array without = {
+        add_address(outer.index, subnet.gateway()), set_link(outer, Flag::up),
+        add_neighbour(outer.index, subnet.inside(), outer.name, End::inside)};
     AH_CHECK(route.send(without), "");
     if (record.posture == Posture::filtered) {
         const Step step = add_default_route(inner.index, subnet.gateway());

@@ -11,6 +11,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
@@ -141,6 +142,19 @@ Step add_address(unsigned link, std::uint32_t address)
     mnl_attr_put_u32(request.header(), IFA_LOCAL, htonl(address));
     mnl_attr_put_u32(request.header(), IFA_ADDRESS, htonl(address));
     return request.finish("give " + number(link) + " its address");
+}
+
+Step add_neighbour(unsigned link, std::uint32_t address, std::string_view name, End end)
+{
+    Request request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE);
+    auto& body = request.add<ndmsg>();
+    body.ndm_family = AF_INET;
+    body.ndm_ifindex = static_cast<int>(link);
+    body.ndm_state = NUD_PERMANENT;
+    const auto mac = mac_bytes(name, end);
+    mnl_attr_put_u32(request.header(), NDA_DST, htonl(address));
+    mnl_attr_put(request.header(), NDA_LLADDR, mac.size(), mac.data());
+    return request.finish("name the neighbour on " + number(link));
 }
 
 Step add_default_route(unsigned link, std::uint32_t gateway)

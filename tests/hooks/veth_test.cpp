@@ -10,6 +10,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
@@ -116,6 +117,22 @@ TEST_CASE("an address is one of a /30, and new")
               " 021e0000"
               "03000000"
               " 2=c6120001 1=c6120001 "); // IFA_LOCAL, IFA_ADDRESS
+}
+
+TEST_CASE("a neighbour is named for good, by the MAC that its end was given")
+{
+    CHECK(text_of<ndmsg>(add_neighbour(3, 0xc6120001, a_name, End::host))
+              .starts_with("name the neighbour on link 3: 28 "));
+    const Message& message = add_neighbour(3, 0xc6120001, a_name, End::host).message;
+    std::string bytes;
+    for (const std::byte byte : message)
+        bytes += {"0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4],
+                  "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15]};
+    std::string mac = mac_of(a_name, End::host);
+    std::erase(mac, ':');
+    CHECK(bytes.contains("8000")); // NUD_PERMANENT
+    CHECK(bytes.contains("c6120001"));
+    CHECK(bytes.contains(mac));
 }
 
 TEST_CASE("the default route leads to the gateway, over the link, and is new")
