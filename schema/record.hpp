@@ -57,7 +57,7 @@ struct Record {
     std::uint64_t drops = 0;
     std::vector<Denied> denied;     // oldest first
     std::optional<Network> network; // of a sealed or filtered run
-    std::string delegate; // absolute path of the runtime below
+    std::string delegate;           // absolute path of the runtime below
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
     std::string boot_id;
