@@ -49,11 +49,11 @@ void add_news(Record& record, const Confined& confined)
 }
 
 // The tables of an enforced run, inside and at the host.
-Status hold_rules(const StateDir& state, Record& record, Conversations& inside, Moment moment,
+Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
                   const Deadline& deadline, Confined& confined)
 {
     const bool stood = claims(record, verified::drop_table);
-    AH_CHECK(hold_table(inside, inside_plan(record), moment, stood, confined), "");
+    AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined), "");
     if (!record.network)
         return {};
     AH_TRY(const Held held, hold_host_rules(state, record, deadline), "");
@@ -62,39 +62,40 @@ Status hold_rules(const StateDir& state, Record& record, Conversations& inside, 
     return {};
 }
 
+enum class Scope : std::uint8_t { tables, everything };
+
+Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
+                     Scope scope, const Deadline& deadline)
+{
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
+    AH_TRY(auto record, enforced_record(state, key, generation), "");
+    if (record.posture == Posture::open)
+        return {};
+    AH_TRY(const Netns netns, same_namespace(record), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    Confined confined;
+    AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
+    if (scope == Scope::tables && confined.notes.empty())
+        return {};
+    if (scope == Scope::everything) {
+        AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
+    }
+    add_news(record, confined);
+    return state.write(record);
+}
+
 } // namespace
 
 Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
              const Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
-    AH_TRY(auto record, enforced_record(state, key, generation), "");
-    if (record.posture == Posture::open)
-        return {};
-    AH_TRY(const Netns netns, same_namespace(record), "");
-    AH_TRY(auto inside, talk_inside(netns, deadline), "");
-    Confined confined;
-    AH_CHECK(hold_rules(state, record, inside, Moment::starting, deadline, confined), "");
-    AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
-    add_news(record, confined);
-    return state.write(record);
+    return confine_again(state, key, generation, Scope::everything, deadline);
 }
 
 Status hold(const StateDir& state, const RunKey& key, std::string_view generation,
             const Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
-    AH_TRY(auto record, enforced_record(state, key, generation), "");
-    if (record.posture == Posture::open)
-        return {};
-    AH_TRY(const Netns netns, same_namespace(record), "");
-    AH_TRY(auto inside, talk_inside(netns, deadline), "");
-    Confined confined;
-    AH_CHECK(hold_rules(state, record, inside, Moment::starting, deadline, confined), "");
-    if (confined.notes.empty())
-        return {};
-    add_news(record, confined);
-    return state.write(record);
+    return confine_again(state, key, generation, Scope::tables, deadline);
 }
 
 } // namespace anchorhold
