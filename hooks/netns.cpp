@@ -6,9 +6,7 @@
 #include "hooks/process.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
-#include <filesystem>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,22 +79,17 @@ Result<UniqueFd> socket_inside(const Netns& netns)
 
 Status check_alone(const Netns& netns)
 {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-        const std::string name = entry.path().filename();
-        pid_t pid = 0;
-        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (ec != std::errc() || end != name.data() + name.size() || pid == netns.init.pid)
-            continue;
+    AH_TRY(const auto pids, every_process(), "");
+    for (const pid_t pid : pids) {
         const auto other = namespace_of(pid, "net"); // gone meanwhile: not there
-        if (other && *other == netns.identity) {
+        if (pid != netns.init.pid && other && *other == netns.identity) {
             return fail(Code::network_setup_failed,
-                        "process " + name +
+                        "process " + std::to_string(pid) +
                             " is in the container's network namespace as well; "
                             "give the container one of its own");
         }
     }
-    return error ? Status(fail_errno("list /proc", error.value())) : Status();
+    return {};
 }
 
 Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline)

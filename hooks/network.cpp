@@ -153,36 +153,15 @@ Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
     return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
 }
 
-// What no other run's record claims, and none at all where a record cannot be read. Records name
-// their guests before rules do, so under the lock nobody's are missed.
-Result<HostRun> own_rules(const StateDir& state, const Record& record)
-{
-    HostRun run = host_run(record);
-    if (run.network.guest.empty())
-        return run;
-    AH_TRY(const auto keys, state.runs(), "");
-    for (const RunKey& key : keys) {
-        if (key.text() == record.key)
-            continue;
-        const auto read = state.read(key);
-        if (!read)
-            run.network.guest.clear();
-        if (read && *read && (*read)->network) {
-            std::erase_if(run.network.guest, [&read](const Prefix& guest) {
-                return is_covered(guest, (*read)->network->guest);
-            });
-        }
-    }
-    return run;
-}
-
 // The run's own, and with the last of all runs what they shared, of whatever state directory. Who
 // comes meanwhile finds the shared part missing, for it loads under the lock.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline)
 {
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    AH_TRY(const HostRun own, own_rules(state, record), "");
+    HostRun own = host_run(record); // under the lock: records name their guests before rules do
+    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key),
+           "");
     AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
     AH_TRY(const RunRules others, ask_run_rules(nftables), "");
     const bool last = others.links.empty() && others.guests.empty();
@@ -230,8 +209,8 @@ Status plug_in_place(Network& network, Conversations& inside)
             network.links.push_back(link.index);
     }
     AH_TRY(const auto addresses, addresses_in(inside.route, network.pool), "");
+    const auto denied = always_denied(network.pool);
     for (const Prefix& address : addresses) {
-        const auto denied = always_denied(network.pool);
         if (!is_covered(address, denied)) // loopback and link-local lead nowhere outside
             network.guest.push_back(address);
     }
@@ -340,6 +319,25 @@ Status note_denied(const StateDir& state, Record& record)
     }
     AH_TRY(record.denied, read_denied(listed, std::time(nullptr)), "read what was refused");
     return {};
+}
+
+Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
+                                             std::string_view but_by)
+{
+    if (guests.empty())
+        return guests;
+    AH_TRY(const auto keys, state.runs(), "");
+    for (const RunKey& key : keys) {
+        if (key.text() == but_by)
+            continue;
+        const auto read = state.read(key);
+        if (!read)
+            guests.clear(); // any of them may be its
+        const Record record = read ? read->value_or(Record()) : Record();
+        const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
+        std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+    }
+    return guests;
 }
 
 Status drop_rules(const StateDir& state, const Record& record)

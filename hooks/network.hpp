@@ -35,4 +35,9 @@ Status drop_rules(const StateDir& state, const Record& record);
 // somebody keeps would keep the container's end alive.
 Status unplug(const StateDir& state, Record& record);
 
+// Of `guests` those that no run's record claims, that of the key `but_by` left out; none at all
+// where a record cannot be read.
+Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
+                                             std::string_view but_by);
+
 } // namespace anchorhold

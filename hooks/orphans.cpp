@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <filesystem>
 #include <libmnl/libmnl.h>
 #include <map>
 #include <set>
@@ -114,19 +112,10 @@ Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nf
 // Most of what stands is a run's that has its record.
 Status leave_out_runs(const StateDir& state, Remains& remains)
 {
-    std::vector<Prefix> claimed;
     AH_TRY(const auto runs, state.runs(), "");
-    for (const RunKey& run : runs) {
+    for (const RunKey& run : runs)
         remains.keys.erase(run.text());
-        if (remains.guests.empty())
-            continue;
-        const auto read = state.read(run);
-        if (!read)
-            remains.guests.clear(); // any of them may be its
-        const Record record = read ? read->value_or(Record()) : Record();
-        std::ranges::copy(record.network.value_or(Network()).guest, std::back_inserter(claimed));
-    }
-    std::erase_if(remains.guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+    AH_TRY(remains.guests, unclaimed_guests(state, std::move(remains.guests), {}), "");
     return {};
 }
 
@@ -135,26 +124,18 @@ Result<std::vector<std::vector<pid_t>>> inhabitants()
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<pid_t>> found;
     AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error)) {
-        const std::string name = entry->path().filename();
-        pid_t pid = 0;
-        const auto [rest, number] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (number != std::errc() || rest != name.data() + name.size())
-            continue;
+    AH_TRY(const auto pids, every_process(), "");
+    for (const pid_t pid : pids) {
         const auto there = namespace_of(pid, "net");
         if (there && *there != here)
             found[{there->device, there->inode}].push_back(pid);
         if (!there && there.error().number != ENOENT && there.error().number != ESRCH)
             return std::unexpected(there.error()); // it may be anybody's
     }
-    if (error)
-        return fail_errno("list /proc", error.value());
     std::vector<std::vector<pid_t>> all;
     all.reserve(found.size());
-    for (auto& [netns, pids] : found)
-        all.push_back(std::move(pids));
+    for (auto& [netns, dwellers] : found)
+        all.push_back(std::move(dwellers));
     return all;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -146,6 +147,23 @@ Result<std::string> random_generation()
         text += digits[byte & 15];
     }
     return text;
+}
+
+Result<std::vector<pid_t>> every_process()
+{
+    std::vector<pid_t> pids;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        pid_t pid = 0;
+        const auto [rest, number] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (number == std::errc() && rest == name.data() + name.size())
+            pids.push_back(pid);
+    }
+    if (error)
+        return fail_errno("list /proc", error.value());
+    return pids;
 }
 
 } // namespace anchorhold

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 namespace anchorhold {
 
@@ -27,5 +28,8 @@ Result<FileIdentity> namespace_of(pid_t pid, const char* name);
 std::uint64_t netns_cookie();
 // 16 random hex digits (getrandom(2)).
 Result<std::string> random_generation();
+
+// Every process of this pid namespace; some may have ended meanwhile.
+Result<std::vector<pid_t>> every_process();
 
 } // namespace anchorhold
