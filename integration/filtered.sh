@@ -189,6 +189,14 @@ table ip engine {
 RULES
 remember_kernel
 joins='.linux.namespaces |= map(if .type == "network" then . + {path: "/run/netns/engine"} else . end)'
+start_ready ip netns exec engine sh -c 'echo; exec sleep infinity'
+neighbour=$!
+bundle shared "$(allow "$rules" "$joins")" true
+check "a neighbour in the namespace is not filtered unasked" contains "$(in_cell shared 2>&1)" \
+    "process $neighbour is in the container's network namespace as well"
+stop "$neighbour"
+check "nothing is left of the refused" nothing_left
+
 enter place "$(allow "$rules, allowed.test:22, inner.test" "$joins")"
 everything_of place
 check "record: filtered in place" same 'enforced filtered in-place' \
