@@ -3,6 +3,7 @@
 // after create has returned (DESIGN 3.10). What they brought is taken away again; the table that
 // `up` loaded must stand, or stand again.
 #include "hooks/confine.hpp"
+#include "hooks/host_rules.hpp"
 #include "hooks/network.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
@@ -78,6 +79,7 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     if (scope == Scope::tables && confined.notes.empty())
         return {};
     if (scope == Scope::everything) {
+        AH_CHECK(check_link(record, inside, deadline), "");
         AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
     }
     add_news(record, confined);

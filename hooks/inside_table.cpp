@@ -262,6 +262,7 @@ Steps filtered_rules(const InsidePlan& plan)
     add_sets(steps, sets);
     filter_input(steps, plan, sets);
     filter_output(steps, plan, sets);
+    steps.push_back(rule("refuse").count().end());
     for (const std::uint8_t protocol : {tcp, udp})
         steps.push_back(rule("refuse").protocol(protocol).jump("remember"));
     refuse(steps, "refuse");
@@ -298,6 +299,11 @@ Result<Ruleset> expected_inside(const InsidePlan& plan)
 std::vector<Step> list_denied()
 {
     return {list_elements(table, "denied4"), list_elements(table, "denied6")};
+}
+
+Step list_refusals()
+{
+    return list_rules(table, "refuse");
 }
 
 } // namespace anchorhold

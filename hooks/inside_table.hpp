@@ -30,5 +30,6 @@ Result<Ruleset> expected_inside(const InsidePlan& plan);
 
 // The requests that list what a filtered run was refused, for read_denied.
 std::vector<Step> list_denied();
+Step list_refusals(); // for count_packets: the packets that were
 
 } // namespace anchorhold

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/links.hpp"
 
+#include "hooks/netlink_request.hpp"
+
 #include <algorithm>
-#include <array>
 #include <libmnl/libmnl.h>
 #include <net/if.h>
 
@@ -12,23 +13,16 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t request_size = 256;
 constexpr unsigned loopback_index = 1; // LOOPBACK_IFINDEX in the kernel's include/net/flow.h
 
 Step link_request(std::string doing, std::uint16_t type, unsigned flags, const ifinfomsg& about,
                   std::string_view name = {})
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = type;
-    header->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
-    auto* const body =
-        static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(header, sizeof(ifinfomsg)));
-    *body = about;
+    NetlinkRequest request(type, flags);
+    request.add<ifinfomsg>() = about;
     if (const std::string text(name.substr(0, IFNAMSIZ - 1)); !text.empty())
-        mnl_attr_put_strz(header, IFLA_IFNAME, text.c_str());
-    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+        mnl_attr_put_strz(request.header(), IFLA_IFNAME, text.c_str());
+    return request.finish(std::move(doing));
 }
 
 ifinfomsg about(const Link& link)
@@ -55,6 +49,11 @@ int keep_attribute(const nlattr* attribute, void* data)
         if (mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0)
             link.name = mnl_attr_get_str(attribute);
         break;
+    case IFLA_ADDRESS: {
+        const auto* const bytes = static_cast<const std::uint8_t*>(mnl_attr_get_payload(attribute));
+        link.mac = text_of_mac({bytes, mnl_attr_get_payload_len(attribute)});
+        break;
+    }
     case IFLA_LINKINFO: return mnl_attr_parse_nested(attribute, keep_kind, &link);
     default: break;
     }
@@ -132,6 +131,17 @@ std::vector<Link> strays_among(const std::vector<Link>& links, const std::vector
 std::string text_of(const Link& link)
 {
     return printable(link.name) + (link.kind.empty() ? "" : " (" + printable(link.kind) + ")");
+}
+
+std::string text_of_mac(std::span<const std::uint8_t> bytes)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        text += text.empty() ? "" : ":";
+        text += {digits[byte >> 4], digits[byte & 0xf]};
+    }
+    return text;
 }
 
 } // namespace anchorhold

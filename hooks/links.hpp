@@ -16,6 +16,7 @@ struct Link {
     std::string name;
     std::string kind;       // "veth", "sit"; empty for lo and hardware
     std::uint16_t type = 0; // ARPHRD_*
+    std::string mac;        // "06:23:45:67:89:ab"; empty for a link without
     bool up = false;
     bool is_loopback() const; // lo is the first link of every namespace
     friend bool operator==(const Link&, const Link&) = default;
@@ -39,5 +40,6 @@ std::vector<Link> strays_among(const std::vector<Link>& links, const std::vector
 
 // "eth0 (veth)"; "eth0" for hardware.
 std::string text_of(const Link& link);
+std::string text_of_mac(std::span<const std::uint8_t> bytes); // "06:23:45:67:89:ab"
 
 } // namespace anchorhold

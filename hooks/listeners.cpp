@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/listeners.hpp"
 
+#include "hooks/netlink_request.hpp"
+
 #include <arpa/inet.h>
 #include <array>
 #include <cstring>
@@ -14,24 +16,18 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t request_size = 256;
 constexpr std::uint32_t listening = 1U << TCP_LISTEN;
 constexpr std::uint32_t any_state = ~0U; // a bound datagram socket has no state to ask for
 
 ListenerQuestion question(const char* word, std::uint8_t family, std::uint8_t protocol,
                           std::uint32_t states)
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    auto* const body = static_cast<inet_diag_req_v2*>(
-        mnl_nlmsg_put_extra_header(header, sizeof(inet_diag_req_v2)));
-    body->sdiag_family = family;
-    body->sdiag_protocol = protocol;
-    body->idiag_states = states;
-    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {word, {"list " + std::string(word) + " sockets", {bytes, bytes + header->nlmsg_len}}};
+    NetlinkRequest request(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP);
+    auto& body = request.add<inet_diag_req_v2>();
+    body.sdiag_family = family;
+    body.sdiag_protocol = protocol;
+    body.idiag_states = states;
+    return {word, request.finish("list " + std::string(word) + " sockets")};
 }
 
 } // namespace

@@ -113,4 +113,16 @@ Result<std::vector<Link>> links_in(Netlink& route)
     return links;
 }
 
+Result<std::optional<Link>> find_link(Netlink& route, const std::string& name)
+{
+    const auto answers = route.list(find_link_named(name));
+    if (!answers && answers.error().number == ENODEV)
+        return std::nullopt;
+    AH_CHECK(answers, "find link " + name);
+    if (answers->empty())
+        return std::nullopt;
+    AH_TRY(Link link, read_link(answers->front()), "find link " + name);
+    return link;
+}
+
 } // namespace anchorhold

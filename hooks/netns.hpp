@@ -35,5 +35,7 @@ Result<UniqueFd> socket_inside(const Netns& netns);
 // What this kernel puts into a namespace of its own accord.
 Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline);
 Result<std::vector<Link>> links_in(Netlink& route);
+// By name, without a list of all there are.
+Result<std::optional<Link>> find_link(Netlink& route, const std::string& name);
 
 } // namespace anchorhold

@@ -11,8 +11,9 @@
 #include "hooks/network.hpp"
 
 #include "hooks/files.hpp"
-#include "hooks/host_table.hpp"
+#include "hooks/host_rules.hpp"
 #include "hooks/inside_table.hpp"
+#include "hooks/probe.hpp"
 #include "hooks/process.hpp"
 #include "hooks/routed.hpp"
 #include "hooks/routes.hpp"
@@ -25,27 +26,15 @@
 #include <ctime>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 namespace anchorhold {
 namespace {
 
-constexpr const char* forwarding = "/proc/sys/net/ipv4/ip_forward";
+constexpr std::size_t most_asked = 32;      // addresses of an allow list; a question takes 15 us
 constexpr std::chrono::seconds patience(5); // of a teardown, which has no runtime waiting
-
-// By name, without a list of all there are.
-Result<std::optional<Link>> find_link(Netlink& route, const std::string& name)
-{
-    const auto answers = route.list(find_link_named(name));
-    if (!answers && answers.error().number == ENODEV)
-        return std::nullopt;
-    AH_CHECK(answers, "find link " + name);
-    if (answers->empty())
-        return std::nullopt;
-    AH_TRY(Link link, read_link(answers->front()), "find link " + name);
-    return link;
-}
 
 Status remove_leftover(Netlink& route, const std::string& name)
 {
@@ -54,6 +43,37 @@ Status remove_leftover(Netlink& route, const std::string& name)
     if (!removed && removed.error().number == ENODEV)
         return {};
     return removed;
+}
+
+std::unexpected<Error> changed(const std::string& link, const std::string& what)
+{
+    return fail(Code::network_setup_failed,
+                "link " + link + " is not what it was made: " + what +
+                    "; have the host's network manager leave links ah* alone "
+                    "(contrib/unmanaged)");
+}
+
+// `where` is the link's name in messages.
+Status check_end(Netlink& route, const Link& made, std::uint32_t address, const std::string& where)
+{
+    AH_TRY(const auto seen, find_link(route, made.name), "");
+    if (!seen || seen->index != made.index)
+        return changed(where, "it is gone");
+    if (seen->mac != made.mac)
+        return changed(where, "its MAC is " + seen->mac);
+    if (!seen->up)
+        return changed(where, "it is down");
+    AH_TRY(const auto messages, route.list(list_addresses_of(made.index)), "");
+    std::string addresses;
+    for (const Message& message : messages) {
+        if (!is_on(message, made.index))
+            continue;
+        AH_TRY(const auto one, read_address(message), "read the addresses");
+        addresses += (addresses.empty() ? "" : ", ") + (one ? one->text() : "unknown");
+    }
+    if (addresses != dotted(address) + "/32")
+        return changed(where, addresses.empty() ? "it has no address" : "it has " + addresses);
+    return {};
 }
 
 // Without the gateways of runs: the pool is denied as a whole, and a container is not probed from
@@ -72,19 +92,45 @@ Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
     return addresses;
 }
 
+// The host's own addresses as far as the table inside goes by them. On a link of ours those are the
+// ones that an allow list has let in; asked one by one, where the list has few and no ranges, since
+// a list of the host's is as long as there are runs.
+Result<std::vector<Prefix>> own_addresses(Netlink& route, const Record& record)
+{
+    const Network& network = *record.network;
+    const bool few = network.allow.size() <= most_asked;
+    const auto is_asked = [](const Reach& reach) { return reach.to.is_single(); };
+    if (record.technique != Technique::veth || !few ||
+        !std::ranges::all_of(network.allow, is_asked))
+        return addresses_in(route, network.pool);
+    std::vector<Prefix> own;
+    for (const Reach& reach : network.allow) {
+        if (!reach.to.is_v4())
+            continue; // no way there
+        const auto answers = route.list(match_route(RoutedRange::of(reach.to).base));
+        if (!answers && is_no_route(answers.error().number))
+            continue; // nor there
+        AH_CHECK(answers, "");
+        if (answers->empty())
+            continue;
+        AH_TRY(const RouteAnswer answer, read_answer(answers->front()), "");
+        if (answer.type == RTN_LOCAL)
+            own.push_back(reach.to);
+    }
+    return own;
+}
+
 Status check_forwarding(const Network& network, Record& record)
 {
-    AH_TRY(const auto text, read_file(forwarding, 64), "read " + std::string(forwarding));
+    const auto policy = network.enable_forwarding ? Forwarding::enable : Forwarding::require;
+    if (const auto obstacle = obstacle_to_forwarding(ip_forward, policy))
+        return fail(Code::posture_unavailable, *obstacle);
+    AH_TRY(const auto text, read_file(ip_forward, 64), "read " + std::string(ip_forward));
     if (text && text->starts_with('1'))
         return {};
-    if (!network.enable_forwarding) {
-        return fail(Code::posture_unavailable,
-                    "ip_forward is 0; set net.ipv4.ip_forward=1, or \"forwarding\": \"enable\" in "
-                    "the policy");
-    }
-    const UniqueFd file(::open(forwarding, O_WRONLY | O_CLOEXEC));
+    const UniqueFd file(::open(ip_forward, O_WRONLY | O_CLOEXEC));
     if (!file || ::write(file.get(), "1", 1) != 1) {
-        return fail_errno("switch " + std::string(forwarding) + " on", errno,
+        return fail_errno("switch " + std::string(ip_forward) + " on", errno,
                           Code::posture_unavailable);
     }
     record.advice.emplace_back("net.ipv4.ip_forward was 0 and is 1 now, as the policy says");
@@ -104,68 +150,6 @@ Status keep_netns(const StateDir& state, const Record& record, const Netns& netn
     if (!file || ::mount(self.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
         return fail_errno("keep the container's network namespace at " + place, errno);
     return {};
-}
-
-HostRun host_run(const Record& record)
-{
-    return {record.key, record.posture, record.technique, record.network.value_or(Network())};
-}
-
-Result<bool> stands(Netlink& nftables, const HostRun& run)
-{
-    AH_TRY(const auto planned, host_rules_lines(run), "");
-    AH_TRY(const auto seen, ask_host_rules(nftables, run), "");
-    return seen == planned;
-}
-
-Status load_and_compare(Netlink& nftables, const HostRun& run)
-{
-    AH_TRY(const bool shared, shared_stands(nftables, run), "read the host's rules");
-    auto loaded = nftables.send(add_host_rules(run, shared ? Shared::stands : Shared::missing));
-    if (!loaded && loaded.error().number == EEXIST) // of a killed predecessor
-        loaded = nftables.send(load_host_rules(run));
-    AH_CHECK(loaded, "load the host's rules");
-    AH_TRY(const bool good, stands(nftables, run), "read the host's rules back");
-    if (!good) {
-        return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
-                                                    " read back differently than they were loaded");
-    }
-    return {};
-}
-
-// Held while rules are loaded that need what all runs share, and while that is taken away because
-// nobody does.
-Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
-{
-    return FileLock::take(state.path() + "/locks/network", deadline.left());
-}
-
-Status load_host_side(const StateDir& state, const Record& record, const Deadline& deadline)
-{
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    return load_and_compare(nftables, host_run(record));
-}
-
-Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
-{
-    const auto sent = nftables.send(steps);
-    return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
-}
-
-// The run's own, and with the last of all runs what they shared, of whatever state directory. Who
-// comes meanwhile finds the shared part missing, for it loads under the lock.
-Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
-                  const Deadline& deadline)
-{
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    HostRun own = host_run(record); // under the lock: records name their guests before rules do
-    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key),
-           "");
-    AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
-    AH_TRY(const RunRules others, ask_run_rules(nftables), "");
-    const bool last = others.links.empty() && others.guests.empty();
-    return last ? send_unless_gone(nftables, drop_shared_table()) : Status();
 }
 
 Status release_subnets(const StateDir& state, const RunKey& key)
@@ -244,7 +228,7 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record), "");
     if (record.posture == Posture::filtered) { // no other table goes by them
-        AH_TRY(network.node, addresses_in(route, network.pool), "");
+        AH_TRY(network.node, own_addresses(route, record), "");
     }
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, network, netns, inside, route), "");
@@ -255,7 +239,7 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     }
     if (record.posture == Posture::filtered)
         AH_CHECK(keep_netns(state, record, netns), "");
-    return load_host_side(state, record, deadline);
+    return put_host_rules(state, record, deadline);
 }
 
 Status open_link(Record& record, Conversations& inside, const Deadline& deadline)
@@ -265,8 +249,10 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
     const Network network = record.network.value_or(Network());
     const Subnet subnet = network.subnet.value_or(Subnet());
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
-    const Link outer{.index = network.link, .name = link_name(record.key), .kind = "veth"};
-    const Link inner{.index = network.links.front(), .name = inside_link, .kind = "veth"};
+    const Link outer{
+        .index = network.link, .name = link_name(record.key), .kind = "veth", .mac = {}};
+    const Link inner{
+        .index = network.links.front(), .name = inside_link, .kind = "veth", .mac = {}};
     const std::array within = {add_address(inner.index, subnet.inside()), set_link(inner, Flag::up),
                                add_neighbour(inner.index, subnet.gateway(), outer.name, End::host)};
     AH_CHECK(inside.route.send(within), "");
@@ -287,16 +273,22 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
     return judge_route(answer, subnet, outer.index);
 }
 
-Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+Status check_link(const Record& record, Conversations& inside, const Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
-    const HostRun run = host_run(record);
-    AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
-    if (good)
-        return Held::stood;
-    AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
-    return Held::restored;
+    if (record.technique != Technique::veth || !record.network || !record.network->subnet)
+        return {};
+    const Network& network = *record.network;
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    const std::string name = link_name(record.key);
+    const Link outer{
+        .index = network.link, .name = name, .kind = {}, .mac = mac_of(name, End::host)};
+    AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name), "");
+    const Link inner{.index = network.links.front(),
+                     .name = inside_link,
+                     .kind = {},
+                     .mac = mac_of(outer.name, End::inside)};
+    return check_end(inside.route, inner, network.subnet->inside(),
+                     std::string(inside_link) + " of the container");
 }
 
 Status note_denied(const StateDir& state, Record& record)
@@ -318,33 +310,9 @@ Status note_denied(const StateDir& state, Record& record)
         std::ranges::move(messages, std::back_inserter(listed));
     }
     AH_TRY(record.denied, read_denied(listed, std::time(nullptr)), "read what was refused");
+    AH_TRY(const auto rules, inside->nftables->list(list_refusals()), "count what was refused");
+    AH_TRY(record.drops, count_packets(rules), "count what was refused");
     return {};
-}
-
-Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
-                                             std::string_view but_by)
-{
-    if (guests.empty())
-        return guests;
-    AH_TRY(const auto keys, state.runs(), "");
-    for (const RunKey& key : keys) {
-        if (key.text() == but_by)
-            continue;
-        const auto read = state.read(key);
-        if (!read)
-            guests.clear(); // any of them may be its
-        const Record record = read ? read->value_or(Record()) : Record();
-        const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
-        std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
-    }
-    return guests;
-}
-
-Status drop_rules(const StateDir& state, const Record& record)
-{
-    const Deadline deadline(patience);
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    return drop_rules(state, record, nftables, deadline);
 }
 
 Status unplug(const StateDir& state, Record& record)

@@ -19,25 +19,16 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
 // are read back and compared.
 Status open_link(Record& record, Conversations& inside, const Deadline& deadline);
 
-// Do the host's rules stand as planned? If not (`nft flush ruleset`), they are loaded again.
-enum class Held : std::uint8_t { stood, restored };
-Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline);
+// Are both ends of the pair still what they were made? Network managers take every new link for
+// theirs: other addresses, a MAC of their choice, down (C-41). Any difference is an error.
+Status check_link(const Record& record, Conversations& inside, const Deadline& deadline);
 
 // Reads from the container's namespace what was refused to a filtered run.
 Status note_denied(const StateDir& state, Record& record);
-
-// The run's own rules at the host, and with the last run's what all share. Addresses come round: of
-// a run in place, those that another run has by now stay.
-Status drop_rules(const StateDir& state, const Record& record);
 
 // Everything of this run outside the container's namespace, by its key alone; what is not there is
 // no error. The subnet is free again only when the link is gone: a descriptor of the namespace that
 // somebody keeps would keep the container's end alive.
 Status unplug(const StateDir& state, Record& record);
-
-// Of `guests` those that no run's record claims, that of the key `but_by` left out; none at all
-// where a record cannot be read.
-Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
-                                             std::string_view but_by);
 
 } // namespace anchorhold

@@ -3,6 +3,7 @@
 // so that whoever is being plugged in meanwhile is known to have one, and somebody behind it.
 #include "hooks/orphans.hpp"
 
+#include "hooks/host_rules.hpp"
 #include "hooks/host_table.hpp"
 #include "hooks/netns.hpp"
 #include "hooks/network.hpp"
@@ -216,7 +217,7 @@ Result<bool> remove_orphan(const StateDir& state, const std::string& text)
 }
 
 Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Living& living,
-                     Swept& swept)
+                     Netlink& nftables, Swept& swept)
 {
     std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, living.addresses); });
     if (guests.empty())
@@ -226,7 +227,7 @@ Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Li
     record.technique = Technique::in_place;
     record.network = Network();
     record.network->guest = guests;
-    AH_CHECK(drop_rules(state, record), "");
+    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience)), "");
     for (const Prefix& guest : guests)
         swept.removed.push_back(guest.text());
     return {};
@@ -260,7 +261,7 @@ Result<Swept> sweep_orphans(const std::string& state_path)
             swept.removed.push_back(key);
         }
     }
-    if (const auto done = remove_guests(state, remains.guests, living, swept); !done)
+    if (const auto done = remove_guests(state, remains.guests, living, nftables, swept); !done)
         swept.failed.push_back("guests: " + done.error().what);
     return swept;
 }

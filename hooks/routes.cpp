@@ -4,6 +4,8 @@
 // falls through to the next rule. EINVAL would also be a malformed request: any error refuses.
 #include "hooks/routes.hpp"
 
+#include "hooks/netlink_request.hpp"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -18,21 +20,9 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t request_size = 256;
 constexpr unsigned broadest = 8; // what is broader is a default route
 constexpr unsigned whole_address = 32;
 constexpr std::uint32_t no_suppression = 0xffffffff;
-
-template <typename Body> Body* put_body(nlmsghdr* header)
-{
-    return static_cast<Body*>(mnl_nlmsg_put_extra_header(header, sizeof(Body)));
-}
-
-Step finish(std::string doing, const nlmsghdr* header)
-{
-    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
-}
 
 // What follows the header of a message of the type that was asked for.
 template <typename Body> Result<const Body*> body_of(const Message& message, std::uint16_t type)
@@ -143,14 +133,6 @@ int keep_address_attribute(const nlattr* attribute, void* data)
     return MNL_CB_OK;
 }
 
-std::string dotted(std::uint32_t address)
-{
-    const std::uint32_t bytes = htonl(address);
-    std::array<char, INET_ADDRSTRLEN> text{};
-    ::inet_ntop(AF_INET, &bytes, text.data(), text.size());
-    return text.data();
-}
-
 // What stands in the way; empty: nothing.
 std::string obstacle(const Result<RouteAnswer>& answer, unsigned link)
 {
@@ -178,12 +160,9 @@ std::string obstacle(const Result<RouteAnswer>& answer, unsigned link)
 
 Step list_routes()
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETROUTE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    put_body<rtmsg>(header)->rtm_family = AF_INET;
-    return finish("list routes", header);
+    NetlinkRequest request(RTM_GETROUTE, NLM_F_DUMP);
+    request.add<rtmsg>().rtm_family = AF_INET;
+    return request.finish("list routes");
 }
 
 Result<std::optional<RoutedRange>> read_route(const Message& message)
@@ -198,12 +177,9 @@ Result<std::optional<RoutedRange>> read_route(const Message& message)
 
 Step list_routing_rules()
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETRULE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    put_body<fib_rule_hdr>(header)->family = AF_INET;
-    return finish("list routing rules", header);
+    NetlinkRequest request(RTM_GETRULE, NLM_F_DUMP);
+    request.add<fib_rule_hdr>().family = AF_INET;
+    return request.finish("list routing rules");
 }
 
 Result<RoutingRule> read_routing_rule(const Message& message)
@@ -241,27 +217,21 @@ std::optional<std::vector<unsigned>> tables_to_list(const std::vector<RoutingRul
 // A kernel without strict checks lists all tables for it, which is more than asked for.
 Step list_routes_of(unsigned table)
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETROUTE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    put_body<rtmsg>(header)->rtm_family = AF_INET;
-    mnl_attr_put_u32(header, RTA_TABLE, table);
-    return finish("list routes of table " + std::to_string(table), header);
+    NetlinkRequest request(RTM_GETROUTE, NLM_F_DUMP);
+    request.add<rtmsg>().rtm_family = AF_INET;
+    mnl_attr_put_u32(request.header(), RTA_TABLE, table);
+    return request.finish("list routes of table " + std::to_string(table));
 }
 
 Step match_route(std::uint32_t to)
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETROUTE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    auto* const route = put_body<rtmsg>(header);
-    route->rtm_family = AF_INET;
-    route->rtm_dst_len = whole_address;
-    route->rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
-    mnl_attr_put_u32(header, RTA_DST, htonl(to));
-    return finish("match the route to " + dotted(to), header);
+    NetlinkRequest request(RTM_GETROUTE, NLM_F_ACK);
+    auto& route = request.add<rtmsg>();
+    route.rtm_family = AF_INET;
+    route.rtm_dst_len = whole_address;
+    route.rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
+    mnl_attr_put_u32(request.header(), RTA_DST, htonl(to));
+    return request.finish("match the route to " + dotted(to));
 }
 
 // ENETUNREACH: every table was asked, and has none. What a null route says is no such answer. A
@@ -287,12 +257,24 @@ RouteMatch read_match(const Result<std::vector<Message>>& answers)
 
 Step list_addresses()
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETADDR;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    put_body<ifaddrmsg>(header)->ifa_family = AF_UNSPEC;
-    return finish("list addresses", header);
+    NetlinkRequest request(RTM_GETADDR, NLM_F_DUMP);
+    request.add<ifaddrmsg>().ifa_family = AF_UNSPEC;
+    return request.finish("list addresses");
+}
+
+Step list_addresses_of(unsigned link)
+{
+    NetlinkRequest request(RTM_GETADDR, NLM_F_DUMP);
+    auto& body = request.add<ifaddrmsg>();
+    body.ifa_family = AF_UNSPEC;
+    body.ifa_index = link;
+    return request.finish("list the addresses of link " + std::to_string(link));
+}
+
+bool is_on(const Message& message, unsigned link)
+{
+    const auto about = body_of<ifaddrmsg>(message, RTM_NEWADDR);
+    return about && (*about)->ifa_index == link;
 }
 
 Result<std::optional<Prefix>> read_address(const Message& message)
@@ -335,18 +317,20 @@ bool is_gateway(const Message& message, const Prefix& pool)
 // The acknowledgement ends the "list" of one.
 Step ask_route(std::uint32_t from, std::uint32_t to)
 {
-    alignas(nlmsghdr) std::array<char, request_size> buffer{};
-    nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = RTM_GETROUTE;
-    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    auto* const route = put_body<rtmsg>(header);
-    route->rtm_family = AF_INET;
-    route->rtm_dst_len = whole_address;
-    route->rtm_src_len = whole_address;
-    route->rtm_flags = RTM_F_LOOKUP_TABLE;
-    mnl_attr_put_u32(header, RTA_DST, htonl(to));
-    mnl_attr_put_u32(header, RTA_SRC, htonl(from));
-    return finish("ask for the route from " + dotted(from) + " to " + dotted(to), header);
+    NetlinkRequest request(RTM_GETROUTE, NLM_F_ACK);
+    auto& route = request.add<rtmsg>();
+    route.rtm_family = AF_INET;
+    route.rtm_dst_len = whole_address;
+    route.rtm_src_len = whole_address;
+    route.rtm_flags = RTM_F_LOOKUP_TABLE;
+    mnl_attr_put_u32(request.header(), RTA_DST, htonl(to));
+    mnl_attr_put_u32(request.header(), RTA_SRC, htonl(from));
+    return request.finish("ask for the route from " + dotted(from) + " to " + dotted(to));
+}
+
+bool is_no_route(int number)
+{
+    return number == ENETUNREACH || number == EHOSTUNREACH || number == EACCES || number == EINVAL;
 }
 
 Result<RouteAnswer> read_answer(const Message& message)

@@ -41,6 +41,9 @@ struct RouteMatch {
 RouteMatch read_match(const Result<std::vector<Message>>& answers);
 
 Step list_addresses(); // IPv4 and IPv6, of all links
+// A kernel without strict checks (before 4.20) lists those of all links for it.
+Step list_addresses_of(unsigned link);
+bool is_on(const Message& message, unsigned link); // an address of that link
 // Nothing for a family we do not know.
 Result<std::optional<Prefix>> read_address(const Message& message);
 // The host's end of a run's link, at an address of that pool: there are as many as runs.
@@ -50,6 +53,9 @@ bool is_gateway(const Message& message, const Prefix& pool);
 // routes does not tell: rules come before tables. Asked when the addresses are set and the link is
 // up; sent with Netlink::list, which gives the one answer. Rules by iif or fwmark are not seen.
 Step ask_route(std::uint32_t from, std::uint32_t to);
+
+// Is the kernel's refusal an answer - none, or one that discards - and no failure to ask?
+bool is_no_route(int number);
 
 struct RouteAnswer {
     std::uint8_t type = 0; // RTN_*

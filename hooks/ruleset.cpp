@@ -140,6 +140,14 @@ Status read_rule(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* heade
     return {};
 }
 
+int add_count(nftnl_expr* expression, void* data)
+{
+    if (text_or_nothing(nftnl_expr_get_str(expression, NFTNL_EXPR_NAME)) == "counter")
+        *static_cast<std::uint64_t*>(data) +=
+            nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS);
+    return 0;
+}
+
 std::string hexadecimal(std::span<const std::uint8_t> bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -299,6 +307,18 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
     std::ranges::move(objects.ours, std::back_inserter(ruleset.ours));
     ruleset.elements = std::move(elements.elements);
     return ruleset;
+}
+
+Result<std::uint64_t> count_packets(std::span<const Message> rules)
+{
+    std::uint64_t packets = 0;
+    for (const Message& message : rules) {
+        const NftRule rule(nftnl_rule_alloc());
+        if (nftnl_rule_nlmsg_parse(header_of(message), rule.get()) < 0)
+            return fail_errno("read a rule's counter", errno);
+        (void)nftnl_expr_foreach(rule.get(), add_count, &packets); // add_count stops at nothing
+    }
+    return packets;
 }
 
 Result<std::vector<Denied>> read_denied(std::span<const Message> listed, std::int64_t now)

@@ -27,6 +27,8 @@ Result<Ruleset> ask(Netlink& nftables, const nft::Table& ours, std::span<const S
 // The whole namespace's: others' tables by name, ours with all in it.
 Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours);
 
+// What the counters of these rules have counted, added up.
+Result<std::uint64_t> count_packets(std::span<const Message> rules);
 // What a remembered set holds, oldest attempt first. `now`: seconds since the epoch.
 Result<std::vector<Denied>> read_denied(std::span<const Message> listed, std::int64_t now);
 

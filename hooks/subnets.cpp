@@ -2,7 +2,6 @@
 #include "hooks/subnets.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -147,10 +146,7 @@ std::uint32_t RoutedRange::last() const
 
 std::string RoutedRange::text() const
 {
-    const std::uint32_t bytes = htonl(base);
-    std::array<char, INET_ADDRSTRLEN> text{};
-    ::inet_ntop(AF_INET, &bytes, text.data(), text.size());
-    return std::string(text.data()) + "/" + std::to_string(length);
+    return dotted(base) + "/" + std::to_string(length);
 }
 
 RoutedList::RoutedList(std::vector<RoutedRange> ranges)

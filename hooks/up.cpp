@@ -2,13 +2,13 @@
 // The order is the proof: whose call this is, whose namespace that is, then the namespace itself,
 // then the word inside it that the relay waits for, and last the record that says enforced. Killed
 // anywhere in between, the record is still a planned one and its creator's to take back.
-#include "hooks/broker_probe.hpp"
 #include "hooks/confine.hpp"
 #include "hooks/files.hpp"
 #include "hooks/mounted.hpp"
 #include "hooks/network.hpp"
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
+#include "hooks/reach_probe.hpp"
 #include "hooks/verbs.hpp"
 
 #include <cerrno>
@@ -89,7 +89,11 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
     AH_CHECK(hold_table(inside, plan, Moment::created, true, confined), "");
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
     AH_CHECK(open_link(record, inside, deadline), "");
-    AH_CHECK(probe_brokers(record, netns, deadline), "");
+    auto probed = probe_brokers(record, netns, deadline);
+    if (probed)
+        probed = probe_forwarding(record, netns, deadline);
+    AH_CHECK(check_link(record, inside, deadline), ""); // the better reason of the two
+    AH_CHECK(probed, "");
     confined.verified.emplace_back(verified::host_rules);
     if (record.technique == Technique::veth)
         confined.verified.emplace_back(verified::route);

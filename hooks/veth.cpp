@@ -4,6 +4,8 @@
 // fe80:: address. So it is a message of its own, while the link is down.
 #include "hooks/veth.hpp"
 
+#include "hooks/netlink_request.hpp"
+
 #include <arpa/inet.h>
 #include <array>
 #include <libmnl/libmnl.h>
@@ -18,33 +20,8 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t request_size = 512;
 constexpr std::uint8_t subnet_length = 30;
 constexpr std::size_t mac_size = 6;
-
-// A request that grows: header, fixed body, attributes.
-class Request {
-public:
-    Request(std::uint16_t type, unsigned flags) : header_(mnl_nlmsg_put_header(buffer_.data()))
-    {
-        header_->nlmsg_type = type;
-        header_->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
-    }
-    nlmsghdr* header() { return header_; }
-    template <typename Body> Body& add()
-    {
-        return *static_cast<Body*>(mnl_nlmsg_put_extra_header(header_, sizeof(Body)));
-    }
-    Step finish(std::string doing) const
-    {
-        const auto* const bytes = reinterpret_cast<const std::byte*>(header_);
-        return {std::move(doing), Message(bytes, bytes + header_->nlmsg_len)};
-    }
-
-private:
-    alignas(nlmsghdr) std::array<char, request_size> buffer_{};
-    nlmsghdr* header_;
-};
 
 void put_name(nlmsghdr* header, std::string_view name)
 {
@@ -110,12 +87,12 @@ std::string number(unsigned link)
 
 std::vector<Step> make_veth(std::string_view name, std::string_view peer, int netns)
 {
-    Request pair(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+    NetlinkRequest pair(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
     pair.add<ifinfomsg>();
     put_name(pair.header(), name);
     put_mac(pair.header(), name, End::host);
     put_peer(pair.header(), name, peer, netns);
-    Request mode(RTM_NEWLINK, 0);
+    NetlinkRequest mode(RTM_NEWLINK, NLM_F_ACK);
     mode.add<ifinfomsg>();
     put_name(mode.header(), name);
     put_no_ipv6(mode.header());
@@ -125,7 +102,7 @@ std::vector<Step> make_veth(std::string_view name, std::string_view peer, int ne
 
 Step without_ipv6(unsigned link)
 {
-    Request mode(RTM_NEWLINK, 0);
+    NetlinkRequest mode(RTM_NEWLINK, NLM_F_ACK);
     mode.add<ifinfomsg>().ifi_index = static_cast<int>(link);
     put_no_ipv6(mode.header());
     return mode.finish("keep " + number(link) + " without IPv6");
@@ -133,7 +110,7 @@ Step without_ipv6(unsigned link)
 
 Step add_address(unsigned link, std::uint32_t address)
 {
-    Request request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+    NetlinkRequest request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
     auto& body = request.add<ifaddrmsg>();
     body.ifa_family = AF_INET;
     body.ifa_prefixlen = subnet_length;
@@ -146,7 +123,7 @@ Step add_address(unsigned link, std::uint32_t address)
 
 Step add_neighbour(unsigned link, std::uint32_t address, std::string_view name, End end)
 {
-    Request request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE);
+    NetlinkRequest request(RTM_NEWNEIGH, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
     auto& body = request.add<ndmsg>();
     body.ndm_family = AF_INET;
     body.ndm_ifindex = static_cast<int>(link);
@@ -159,7 +136,7 @@ Step add_neighbour(unsigned link, std::uint32_t address, std::string_view name, 
 
 Step add_default_route(unsigned link, std::uint32_t gateway)
 {
-    Request request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+    NetlinkRequest request(RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
     auto& body = request.add<rtmsg>();
     body.rtm_family = AF_INET;
     body.rtm_table = RT_TABLE_MAIN;
@@ -173,13 +150,7 @@ Step add_default_route(unsigned link, std::uint32_t gateway)
 
 std::string mac_of(std::string_view name, End end)
 {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : mac_bytes(name, end)) {
-        text += text.empty() ? "" : ":";
-        text += {digits[byte >> 4], digits[byte & 0xf]};
-    }
-    return text;
+    return text_of_mac(mac_bytes(name, end));
 }
 
 } // namespace anchorhold

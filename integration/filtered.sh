@@ -111,6 +111,8 @@ check "denials: in the order of time, after the run too" contains \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.[] | "\(.to) \(.port)"')" "9.9.9.9 443"
 
+check "what was refused is counted" test \
+    "$("$lab/bin/anchorhold" --ah-state "$lab/state" show --json veth | jq .drops)" -ge 10
 together=()
 for id in one two three; do
     enter "$id" "$(allow "$rules")"
@@ -165,6 +167,35 @@ check "policy forwarding enable: the record says so" contains \
     "$(jq -r 'select(.id == "enabled") | .advice[]' "$lab"/state/ended/*.json)" "ip_forward"
 policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
+
+# Another table's drop beats our accept (Docker's forward policy, ufw, firewalld).
+strict() { # STATEMENT: for what comes from links of ours
+    nft -f - <<RULES
+table inet strict
+delete table inet strict
+table inet strict {
+    chain forward {
+        type filter hook forward priority 10; policy accept
+        iifname "ah*" $1
+    }
+}
+RULES
+}
+bundle dropped "$(allow '1.1.1.1, 10.20.0.77')" attempt tcp=1.1.1.1:443
+for statement in drop 'reject with icmp admin-prohibited'; do
+    strict "$statement"
+    dropped=$(in_cell dropped 2>&1)
+    check "C-17 a firewall's $statement fails the set-up" contains "$dropped" "tcp from inside to 1.1.1.1:443: "
+    check "C-17 $statement: and is named" contains "$dropped" \
+        "; another firewall drops it on the host's hook forward (tables: inet strict), let links ah* in"
+    nft delete table inet strict
+    check "C-17 $statement: nothing is left" nothing_left
+done
+strict accept
+check "C-17 control: one that accepts does not" reaches "$(in_cell dropped)" tcp=1.1.1.1:443
+nft delete table inet strict
+bundle silent "$(allow '203.0.113.88, 1.1.1.1')" attempt tcp=1.1.1.1:443
+check "where nobody answers is no reason to fail" reaches "$(in_cell silent)" tcp=1.1.1.1:443
 
 # ---- in place -----------------------------------------------------------------------------------
 

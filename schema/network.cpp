@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <tuple>
 
 namespace anchorhold {
 namespace {
 
 constexpr unsigned subnet_length = 30;
-
-std::string dotted(std::uint32_t address)
-{
-    std::string text;
-    for (const unsigned shift : {24U, 16U, 8U, 0U})
-        text += (text.empty() ? "" : ".") + std::to_string((address >> shift) & 0xffU);
-    return text;
-}
 
 bool overlap(const Prefix& one, const Prefix& other)
 {
@@ -24,11 +18,19 @@ bool overlap(const Prefix& one, const Prefix& other)
 
 void add(std::vector<Reach>& reaches, const Prefix& to, const std::vector<PortRange>& ports)
 {
-    for (const PortRange& range : ports) {
-        const Reach reach{to, range};
-        if (std::ranges::find(reaches, reach) == reaches.end())
-            reaches.push_back(reach);
-    }
+    for (const PortRange& range : ports)
+        reaches.push_back({to, range});
+}
+
+// The first of equals stays where it is.
+void drop_repeated(std::vector<Reach>& reaches)
+{
+    const auto all_of = [](const Reach& reach) {
+        return std::tuple(reach.to.is_v4(), reach.to.bytes(), reach.to.length(), reach.ports.udp,
+                          reach.ports.first, reach.ports.last);
+    };
+    std::set<decltype(all_of(reaches.front()))> seen;
+    std::erase_if(reaches, [&](const Reach& reach) { return !seen.insert(all_of(reach)).second; });
 }
 
 // The addresses of the pinned names that `pattern` stands for.
@@ -77,6 +79,14 @@ bool is_at(const Reach& reach, std::uint16_t port, bool udp)
 }
 
 } // namespace
+
+std::string dotted(std::uint32_t address)
+{
+    std::string text;
+    for (const unsigned shift : {24U, 16U, 8U, 0U})
+        text += (text.empty() ? "" : ".") + std::to_string((address >> shift) & 0xffU);
+    return text;
+}
 
 std::string Subnet::text() const
 {
@@ -140,6 +150,8 @@ void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& 
                 add(network.deny, address, rule.ports);
         }
     }
+    drop_repeated(network.allow);
+    drop_repeated(network.deny);
 }
 
 // Of a range, every address: one of them denied is enough, all of them must be allowed.

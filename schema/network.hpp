@@ -13,6 +13,8 @@
 
 namespace anchorhold {
 
+std::string dotted(std::uint32_t address); // of IPv4, host byte order: "198.18.0.1"
+
 // A /30 of the pool: the host's end has the first address, the container's the second.
 struct Subnet {
     std::uint32_t base = 0; // IPv4, host byte order, a multiple of 4

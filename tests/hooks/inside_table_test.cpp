@@ -213,6 +213,7 @@ TEST_CASE("the table of a filtered run in place is exactly this")
         "rule output" + reach + in("allow4") + count + accepted,
         "rule output" + reach6 + in("allow6") + count + accepted,
         "rule output" + count + refuse,
+        "rule refuse" + count,
         "rule refuse" + is_tcp + " [ immediate reg 0 jump -> remember ]",
         "rule refuse" + is_udp + " [ immediate reg 0 jump -> remember ]",
         "rule refuse" + is_tcp + reset,

@@ -15,10 +15,10 @@ using namespace anchorhold;
 
 namespace {
 
-const Link lo{1, "lo", "", ARPHRD_LOOPBACK, true};
-const Link sit{2, "sit0", "sit", ARPHRD_SIT, false};
-const Link veth{3, "eth0", "veth", ARPHRD_ETHER, true};
-const Link card{4, "enp1s0", "", ARPHRD_ETHER, false};
+const Link lo{1, "lo", "", ARPHRD_LOOPBACK, "", true};
+const Link sit{2, "sit0", "sit", ARPHRD_SIT, "", false};
+const Link veth{3, "eth0", "veth", ARPHRD_ETHER, "06:23:45:67:89:ab", true};
+const Link card{4, "enp1s0", "", ARPHRD_ETHER, "00:00:00:00:00:00", false};
 
 // As the kernel answers RTM_GETLINK.
 Message link_message(const Link& link)
@@ -32,6 +32,13 @@ Message link_message(const Link& link)
     body->ifi_flags = link.up ? IFF_UP | IFF_RUNNING : IFF_RUNNING;
     mnl_attr_put_u32(header, IFLA_MTU, 1500);
     mnl_attr_put_strz(header, IFLA_IFNAME, link.name.c_str());
+    if (!link.mac.empty()) {
+        std::array<std::uint8_t, 6> bytes{};
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] =
+                static_cast<std::uint8_t>(std::stoul(link.mac.substr(3 * i, 2), nullptr, 16));
+        mnl_attr_put(header, IFLA_ADDRESS, bytes.size(), bytes.data());
+    }
     if (!link.kind.empty()) {
         nlattr* info = mnl_attr_nest_start(header, IFLA_LINKINFO);
         mnl_attr_put_strz(header, IFLA_INFO_KIND, link.kind.c_str());

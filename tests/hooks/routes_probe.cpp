@@ -59,11 +59,11 @@ Answer plug(Words words)
     AH_TRY(const unsigned inner, index_of(inside.route, "eth0"), "");
     const std::array within = {
         without_ipv6(inner), add_address(inner, subnet.inside()),
-        set_link(Link{.index = inner, .name = "eth0", .kind = "veth"}, Flag::up)};
+        set_link(Link{.index = inner, .name = "eth0", .kind = "veth", .mac = {}}, Flag::up)};
     AH_CHECK(inside.route.send(within), "");
     const std::array without = {
         add_address(outer, subnet.gateway()),
-        set_link(Link{.index = outer, .name = name, .kind = "veth"}, Flag::up)};
+        set_link(Link{.index = outer, .name = name, .kind = "veth", .mac = {}}, Flag::up)};
     AH_CHECK(route.send(without), "");
     const Step uplink = add_default_route(inner, subnet.gateway());
     AH_CHECK(inside.route.send({&uplink, 1}), "");

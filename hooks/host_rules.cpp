@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/host_rules.hpp"
+
+#include "hooks/host_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <linux/netlink.h>
+
+namespace anchorhold {
+namespace {
+
+HostRun host_run(const Record& record)
+{
+    return {record.key, record.posture, record.technique, record.network.value_or(Network())};
+}
+
+Result<bool> stands(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(const auto planned, host_rules_lines(run), "");
+    AH_TRY(const auto seen, ask_host_rules(nftables, run), "");
+    return seen == planned;
+}
+
+Status load_and_compare(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(const bool shared, shared_stands(nftables, run), "read the host's rules");
+    auto loaded = nftables.send(add_host_rules(run, shared ? Shared::stands : Shared::missing));
+    if (!loaded && loaded.error().number == EEXIST) // of a killed predecessor
+        loaded = nftables.send(load_host_rules(run));
+    AH_CHECK(loaded, "load the host's rules");
+    AH_TRY(const bool good, stands(nftables, run), "read the host's rules back");
+    if (!good) {
+        return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
+                                                    " read back differently than they were loaded");
+    }
+    return {};
+}
+
+// Held while rules are loaded that need what all runs share, and while that is taken away because
+// nobody does.
+Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
+{
+    return FileLock::take(state.path() + "/locks/network", deadline.left());
+}
+
+Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
+{
+    const auto sent = nftables.send(steps);
+    return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
+}
+
+} // namespace
+
+Status put_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    return load_and_compare(nftables, host_run(record));
+}
+
+Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    const HostRun run = host_run(record);
+    AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
+    if (good)
+        return Held::stood;
+    AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
+    return Held::restored;
+}
+
+// The run's own, and with the last of all runs what they shared, of whatever state directory. Who
+// comes meanwhile finds the shared part missing, for it loads under the lock.
+Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
+                  const Deadline& deadline)
+{
+    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    HostRun own = host_run(record); // under the lock: records name their guests before rules do
+    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key),
+           "");
+    AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
+    AH_TRY(const RunRules others, ask_run_rules(nftables), "");
+    const bool last = others.links.empty() && others.guests.empty();
+    return last ? send_unless_gone(nftables, drop_shared_table()) : Status();
+}
+
+Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
+                                             std::string_view but_by)
+{
+    if (guests.empty())
+        return guests;
+    AH_TRY(const auto keys, state.runs(), "");
+    for (const RunKey& key : keys) {
+        if (key.text() == but_by)
+            continue;
+        const auto read = state.read(key);
+        if (!read)
+            guests.clear(); // any of them may be its
+        const Record record = read ? read->value_or(Record()) : Record();
+        const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
+        std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+    }
+    return guests;
+}
+
+} // namespace anchorhold
