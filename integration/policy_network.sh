@@ -131,11 +131,11 @@ judge_list "C-57 an odd list" \
 check "C-57 what has no address is said" contains \
     "$(jq -r 'select(.id == "listed") | .advice[]' "$lab"/state/ended/*.json)" \
     "-nowhere.test has no address now"
-long_list=$("$python" -c 'print(", ".join(f"100.64.{i}.1" for i in range(255)))')
+long_list=$("$python" -c 'print(", ".join(f"100.64.{i // 100}.{i % 100 + 1}" for i in range(4999)))')
 judge_list "C-57 as many entries as there may be" "$long_list, 1.1.1.1" +tcp=1.1.1.1:443 \
     -tcp=9.9.9.9:443
 check "B-48 C-57 one more is refused" contains \
-    "$(run_with "$long_list, 1.1.1.1, 8.8.8.8" tcp=1.1.1.1:443)" "more than 256 entries"
+    "$(run_with "$long_list, 1.1.1.1, 8.8.8.8" tcp=1.1.1.1:443)" "more than 5000 entries"
 judge_list "B-47 an empty list is nothing" '[]' -tcp=1.1.1.1:443
 check "nothing is left of them all" nothing_left
 

@@ -25,7 +25,7 @@ struct AllowRule {
     friend bool operator==(const AllowRule&, const AllowRule&) = default;
 };
 
-constexpr std::size_t most_rules = 256;
+constexpr std::size_t most_rules = 5000;
 constexpr std::size_t most_rule_parts = 64; // ports, or exceptions, of one rule
 
 // What the list is for decides what a rule leaves open. In an allow list no port means tcp 443 and

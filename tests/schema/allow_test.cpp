@@ -126,9 +126,9 @@ TEST_CASE("B-48: an allow list that is wrong anywhere is refused, with the place
     CHECK(refusal("[{\"to\":\"x.org\",\"except\":[\"10.0.0.0/8\"]}]") ==
           "[0].except[0]: does not lie inside x.org");
     std::string many = "a.org";
-    for (int i = 0; i < 256; ++i)
+    for (int i = 0; i < 5000; ++i)
         many += ",a.org";
-    CHECK(refusal(many) == "more than 256 entries");
+    CHECK(refusal(many) == "more than 5000 entries");
 }
 
 TEST_CASE("a deny without ports means every port, and has no holes")

@@ -61,7 +61,7 @@ std::string long_document(const std::string& keyword)
     if (keyword == "maxLength")
         return R"({"deny":[")" + std::string(321, 'x') + R"("]})";
     std::string list = R"({"deny":["x")";
-    for (int i = 0; i < 256; ++i)
+    for (int i = 0; i < 5000; ++i)
         list += R"(,"x")";
     return list + "]}";
 }
