@@ -9,6 +9,7 @@
 #include "shim/helpers.hpp"
 #include "shim/tool_list.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unistd.h>
@@ -99,6 +100,18 @@ std::optional<Error> runtime_trouble(const Session& session)
                  session.delegate + " was built without seccomp; use one that has it"};
 }
 
+// Not a fault of the host: what is severed or relayed needs none.
+ProbeAnswer forwarding()
+{
+    const auto obstacle = obstacle_to_forwarding(ip_forward, Forwarding::require);
+    return {.name = "forwarding",
+            .yes = !obstacle,
+            .step = obstacle.value_or(""),
+            .remedy = obstacle ? "until then an allow list is severed, but for engines that make "
+                                 "the network themselves"
+                               : ""};
+}
+
 std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
                     const Session& session)
 {
@@ -142,17 +155,16 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told
 {
     AH_TRY(const Helpers helpers, find_helpers(), "");
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const auto answers,
+    AH_TRY(auto answers,
            probe_host(
                state, helpers.relay, [&helpers] { return ask_network(helpers.hook); },
                Freshness::again),
            "");
+    const bool able = std::ranges::all_of(answers, &ProbeAnswer::yes);
+    answers.push_back(forwarding());
     const auto found = look_at_engines();
     told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
-    bool well = session.policy.has_value() && !runtime_trouble(session);
-    for (const ProbeAnswer& answer : answers)
-        well = well && answer.yes;
-    return well ? 0 : 1;
+    return able && session.policy && !runtime_trouble(session) ? 0 : 1;
 }
 
 } // namespace anchorhold
