@@ -200,7 +200,7 @@ int main(int argc, char** argv)
     const Verb* const verb = find_verb(words);
     if (verb == nullptr) {
         say("usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY "
-            "GENERATION\n");
+            "GENERATION, or --state DIR sweep, or probe, or resolve NAME...\n");
         return 1;
     }
     if (done)
