@@ -290,7 +290,7 @@ check "B-43 its container too: gc takes it away" nothing_left
 "$delegate_path" delete --force orphan
 
 # Killed with all that watch over them: one sweep takes them all, and nothing that is not ours.
-crowd=20
+crowd=${AH_CROWD:-20}
 ip link add ahsomebody type bridge
 nft add table netdev ahsomebody
 remember_kernel
