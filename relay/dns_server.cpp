@@ -13,8 +13,16 @@ namespace {
 
 constexpr uint16_t port = 53;
 constexpr int datagrams_per_turn = 16;
+constexpr size_t query_limit = 2 + 512;
 
 } // namespace
+
+// Not in the object: that holds descriptors, which begin as -1, so all of it lies in the file.
+uint8_t* DnsServer::query_of(const Client& client)
+{
+    static uint8_t queries[most_clients][query_limit];
+    return queries[&client - client.server->clients_];
+}
 
 void DnsServer::open(int epoll)
 {
@@ -92,14 +100,15 @@ void DnsServer::listener_ready(Watch& self, uint32_t)
 // Answers the queries that are complete; false: the client is not worth keeping.
 bool DnsServer::answer(Client& client)
 {
+    uint8_t* query = query_of(client);
     while (client.size >= 2) {
-        const size_t size = static_cast<size_t>(client.bytes[0]) << 8 | client.bytes[1];
+        const size_t size = static_cast<size_t>(query[0]) << 8 | query[1];
         if (2 + size > query_limit)
             return false;
         if (client.size < 2 + size)
             return true;
         uint8_t reply[2 + dns_reply_limit];
-        const size_t reply_size = refuse_name(client.bytes + 2, size, reply + 2);
+        const size_t reply_size = refuse_name(query + 2, size, reply + 2);
         if (reply_size == 0)
             return false;
         reply[0] = static_cast<uint8_t>(reply_size >> 8);
@@ -108,7 +117,7 @@ bool DnsServer::answer(Client& client)
         if (send(client.socket.get(), reply, whole, MSG_NOSIGNAL) != static_cast<ssize_t>(whole))
             return false;
         client.size -= 2 + size;
-        memmove(client.bytes, client.bytes + 2 + size, client.size);
+        memmove(query, query + 2 + size, client.size);
     }
     return true;
 }
@@ -119,7 +128,7 @@ void DnsServer::client_ready(Watch& self, uint32_t)
     if (!client.socket)
         return; // closed by an event of the same batch
     const ssize_t size =
-        recv(client.socket.get(), client.bytes + client.size, query_limit - client.size, 0);
+        recv(client.socket.get(), query_of(client) + client.size, query_limit - client.size, 0);
     if (size < 0 && errno == EAGAIN)
         return;
     client.used_at = ++client.server->turn_;

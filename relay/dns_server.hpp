@@ -9,7 +9,7 @@
 
 namespace anchorhold::relay {
 
-// Stays where it is: events point into it.
+// One per process, and it stays where it is: events point into it.
 class DnsServer {
 public:
     DnsServer() = default;
@@ -21,7 +21,6 @@ public:
     void open(int epoll);
 
 private:
-    static constexpr size_t query_limit = 2 + 512;
     struct Listener : Watch {
         DnsServer* server = nullptr;
         UniqueFd socket;
@@ -29,14 +28,14 @@ private:
     struct Client : Watch {
         UniqueFd socket;
         uint64_t used_at = 0;
-        size_t size = 0;
-        uint8_t bytes[query_limit] = {};
+        size_t size = 0; // of what of its query has come
         DnsServer* server = nullptr;
     };
     static void datagram_ready(Watch& self, uint32_t events);
     static void listener_ready(Watch& self, uint32_t events);
     static void client_ready(Watch& self, uint32_t events);
     static bool answer(Client& client);
+    static uint8_t* query_of(const Client& client);
     void admit(UniqueFd socket);
     Client& longest_idle();
 
@@ -44,7 +43,8 @@ private:
     uint64_t turn_ = 0;
     Listener datagrams_;
     Listener connections_;
-    Client clients_[16];
+    static constexpr size_t most_clients = 16;
+    Client clients_[most_clients];
 };
 
 } // namespace anchorhold::relay
