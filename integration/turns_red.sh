@@ -25,6 +25,8 @@ check "bad_input" turns_red bad_input \
     'an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
 check "teardown" turns_red teardown 'and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
 check "command" turns_red command 'C-60 (a command that (is|ends)|a file|a directory|the relay)'
+check "names" turns_red names \
+    'C-21 (relayed|sealed): (resolv|a plain|a name does not exist, by (UDP|TCP))|(relayed|sealed): nobody'
 check "sealed" turns_red sealed \
     'the broker answers|it answers uid|proxy variables|a port that|record: |B-46|B-28|gc (restores|marks)|C-08 a left|C-38|C-40|C-58 so'
 check "filtered" turns_red filtered \
