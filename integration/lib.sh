@@ -76,8 +76,8 @@ furnish_lab() {
     cgroup=$AH_LAB_CGROUP
     # The sources may lie below what is hidden next, so what is needed of them comes along.
     mount -t tmpfs -o mode=755 tmpfs "$AH_LAB_STAGE"
-    mkdir -p "$AH_LAB_STAGE"/{lab/bin,lab/libexec/anchorhold,lab/b,lab/integration,lab/demo,brokers}
-    cp "$here"/*.* "$AH_LAB_STAGE/lab/integration"
+    mkdir -p "$AH_LAB_STAGE"/{lab/bin,lab/libexec/anchorhold,lab/b,lab/demo,brokers}
+    cp -r "$here" "$AH_LAB_STAGE/lab/integration"
     cp "$here"/../contrib/demo/* "$AH_LAB_STAGE/lab/demo"
     install_product "$AH_LAB_STAGE/lab"
     mount --no-mtab --move "$AH_LAB_STAGE" /run
