@@ -346,7 +346,7 @@ def _(directory):
 
 
 @contextlib.contextmanager
-def terminal_relay(directory, *command, wrapper=(), leader=True, mask=0):
+def terminal_relay(directory, *command, wrapper=(), leader=True, mask=0, relay=Relay):
     """A relay on a pseudo-terminal, as a runtime starts it: leader of the session on it."""
     ours, theirs = pty.openpty()
     stop_echo(theirs)
@@ -357,7 +357,7 @@ def terminal_relay(directory, *command, wrapper=(), leader=True, mask=0):
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         set_signal_mask(mask)
 
-    relay = Relay(
+    relay = relay(
         endpoint(directory),
         command=command,
         wrapper=wrapper,
@@ -473,6 +473,197 @@ def _(directory):
         says(terminal, b"up")
         os.write(terminal, b"\x03")
         says(terminal, b"status 130")
+
+
+# ---- stepping aside -----------------------------------------------------------------------------
+
+
+class Aside(Relay):
+    """A relay that has stepped aside: its command is process 1."""
+
+    def __init__(self, *endpoints, wrapper=AS_FIRST_PROCESS, **more):
+        super().__init__(*endpoints, options=("--step-aside",), wrapper=wrapper, **more)
+
+    @property
+    def command_pid(self):
+        return children(self.process.pid)[0]
+
+    @property
+    def pid(self):
+        (pid,) = [
+            child for child in children(self.command_pid) if read(f"/proc/{child}/cmdline")[:1] == "@"
+        ]
+        return pid
+
+
+def aside(directory, *command, wrapper=AS_FIRST_PROCESS, **popen):
+    return run_relay(directory, *command, options=("--step-aside",), wrapper=wrapper, **popen)
+
+
+# Asks in every way for a child, and before that for the one that is there.
+LONELY = (
+    PYTHON,
+    "-c",
+    r"""
+import os, signal
+received = []
+signal.signal(signal.SIGCHLD, lambda *_: received.append(1))
+relay = int(open("/proc/self/task/1/children").read())
+WALL = 0x40000000
+def children():
+    for wait in (
+        lambda: os.waitpid(-1, os.WNOHANG),
+        lambda: os.waitpid(0, os.WNOHANG),
+        lambda: os.waitpid(relay, os.WNOHANG),
+        lambda: os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT),
+        lambda: os.waitid(os.P_PID, relay, os.WEXITED | os.WNOHANG),
+    ):
+        try:
+            yield wait()
+        except ChildProcessError:
+            pass
+assert os.getpid() == 1
+assert list(children()) == []
+assert os.waitpid(-1, os.WNOHANG | WALL) == (0, 0)  # the control
+os.kill(relay, signal.SIGKILL)
+os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | WALL)
+assert list(children()) == []
+assert len(received) < 2  # the kernel's, as the parent is another program now: do_notify_parent()
+assert os.waitpid(-1, WALL) == (relay, 9)  # the control
+""",
+)
+
+
+@case("C-60 whoever must be process 1 is, and has no child, neither while the relay lives nor after")
+def _(directory):
+    done = aside(directory, *LONELY)
+    assert (done.returncode, done.stderr) == (0, ""), done
+
+
+@case("step aside: the command ends as without us, and is told of in runc's words")
+def _(directory):
+    for script, status in (("exit 0", 0), ("exit 255", 255), ("wait; exit 7", 7)):
+        for shell in ("sh", "bash"):
+            done = aside(directory, shell, "-c", script)
+            assert (done.returncode, done.stderr) == (status, ""), done
+    done = aside(directory, "nosuch")
+    assert done.returncode == 127, done
+    assert one_line(done) == 'exec: "nosuch": executable file not found in $PATH'
+    assert aside(directory, "/etc").returncode == 126
+    done = aside(directory, "catatonit", "--", "sh", "-c", "exit 7")
+    assert (done.returncode, done.stderr) == (7, ""), done
+
+
+@case("step aside: masks, dispositions, limits, descriptors and environment are as without us")
+def _(directory):
+    held = [os.open("/dev/zero", os.O_RDONLY) for _ in range(3)]
+    os.close(held.pop(1))
+    view = {
+        "preexec_fn": odd_state,
+        "pass_fds": held,
+        "cwd": directory,
+        "env": {"PATH": os.environ["PATH"], "LISTEN_PID": "1", "LISTEN_FDS": "2"},
+    }
+    relay = [RELAY, "--step-aside", "--endpoint", endpoint(directory), "--"]
+    direct, relayed = seen(VIEW, **view), seen([*relay, *VIEW], **view)
+    assert relayed == direct, f"{direct}\n--- behind the relay\n{relayed}"
+    for fd in held:
+        os.close(fd)
+
+
+@case("step aside: the relay keeps no descriptor, capability or session of the command's")
+def _(directory):
+    with socket.socket() as handed:
+        with Aside(endpoint(directory), pass_fds=(handed.fileno(),)) as relay:
+            held = descriptor_targets(relay.command_pid)
+            assert f"socket:[{os.fstat(handed.fileno()).st_ino}]" in held
+            assert not held & descriptor_targets(relay.pid)
+            for fd in (0, 1, 2):
+                assert os.readlink(f"/proc/{relay.pid}/fd/{fd}") == "/dev/null"
+            assert os.getsid(relay.pid) == relay.pid != os.getsid(relay.command_pid)
+            for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                assert int(status_field(relay.pid, name), 16) == 0, name
+                assert status_field(relay.command_pid, name) == status_field(os.getpid(), name)
+            assert status_field(relay.pid, "NoNewPrivs") == "1"
+            assert status_field(relay.command_pid, "NoNewPrivs") == "0"
+
+
+@case("step aside: the terminal stays the command's")
+def _(directory):
+    show = "import os; t = os.open('/dev/tty', os.O_RDWR); p = os.getpid(); " \
+           "print(p == 1, os.getsid(0) == p == os.tcgetpgrp(t) == os.getpgrp(), 'it leads.'); input()"
+    wrapper = (*AS_FIRST_PROCESS, "setsid", "--ctty")
+    command = (PYTHON, "-c", show)
+    kind = {"wrapper": wrapper, "leader": False, "relay": Aside}
+    with terminal_relay(directory, *command, **kind) as (relay, terminal):
+        assert b"True True" in says(terminal, b"leads.")
+        assert terminal_of(relay.pid) == 0
+        os.write(terminal, b"\n")
+        assert relay.process.wait(10) == 0
+
+
+SWEEPER = (
+    PYTHON,
+    "-c",
+    "import os, signal\n"
+    "print('up', flush=True)\n"
+    "while (line := os.read(0, 4)):\n"
+    "    os.kill(-1, int(line))\n"
+    "    print('done', flush=True)\n",
+)
+
+
+@case("step aside: only SIGKILL of a sweep ends the relay, and then connections are refused")
+def _(directory):
+    with Broker(f"{directory}/b", echo):
+        with Aside(f"{PORT}={directory}/b", command=SWEEPER) as relay:
+            ended = os.pidfd_open(relay.pid)
+
+            def sweep(number):
+                relay.process.stdin.write(b"%4d" % number)
+                relay.process.stdin.flush()
+                assert relay.process.stdout.readline() == b"done\n"
+
+            for number in (n for n in range(1, 65) if n not in (signal.SIGKILL, signal.SIGSTOP)):
+                sweep(number)
+            with connect() as client:
+                client.sendall(b"x")
+                assert exactly(client, 1) == b"x"
+            sweep(signal.SIGKILL)
+            await_end(ended)
+            try:
+                connect().close()
+                raise AssertionError("somebody listens")
+            except ConnectionRefusedError:
+                pass
+
+
+@case("step aside: the relay ends with the command, however that ends")
+def _(directory):
+    for number in (signal.SIGKILL, None):
+        with Aside(endpoint(directory), stderr=subprocess.DEVNULL) as relay:
+            ended = os.pidfd_open(relay.pid)
+            if number is None:
+                relay.process.stdin.close()
+            else:
+                relay.ends_well = False
+                os.kill(relay.command_pid, number)
+            await_end(ended)
+
+
+@case("step aside: what fails is 125, and the command never starts")
+def _(directory):
+    mark = f"{directory}/ran"
+    done = aside(directory, "touch", mark, wrapper=())
+    assert done.returncode == 125, done
+    assert one_line(done) == "step aside: this is not process 1"
+    with socket.create_server(("127.0.0.1", PORT)):
+        done = aside(directory, "touch", mark)
+    assert done.returncode == 125, done
+    assert one_line(done).endswith("already in use (EADDRINUSE)")
+    done = aside(directory, "touch", mark, endpoint="8080=/nosuch/b")
+    assert done.returncode == 125, done
+    assert not os.path.exists(mark)
 
 
 # ---- what it refuses ----------------------------------------------------------------------------
@@ -650,6 +841,17 @@ def _(directory):
     attack = [*run, RELAY, "--endpoint", endpoint(directory), "--", ATTACKER]
     for _ in range(200):
         assert subprocess.run(attack, check=False).returncode == 0
+
+
+@case("B-37 two hundred commands attack the relay that has stepped aside, none gets hold of it")
+def _(directory):
+    run = [*AS_FIRST_PROCESS, *AS_USER]
+    beside = [*run, "sh", "-c", 'sleep 1000 & exec "$0" beside', ATTACKER]
+    control = subprocess.run(beside, check=False)
+    assert control.returncode != 0, "the attack works on an ordinary child"
+    relay = [RELAY, "--step-aside", "--endpoint", endpoint(directory), "--"]
+    for _ in range(200):
+        assert subprocess.run([*run, *relay, ATTACKER, "beside"], check=False).returncode == 0
 
 
 @case("B-37 the port cannot be taken and process 1 cannot be killed from inside")

@@ -46,6 +46,19 @@ void close_range_of(unsigned first, unsigned last)
         const UniqueFd closed(static_cast<int>(fd));
 }
 
+// From here on no ptrace(2) and no pidfd_getfd(2) of either process, until the command's execve.
+Failure prepare_fork(const char* doing, Start& start, UniqueFd& for_relay, UniqueFd& for_command)
+{
+    int ends[2];
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return {.doing = doing, .number = errno};
+    for_command = UniqueFd(ends[0]);
+    for_relay = UniqueFd(ends[1]);
+    start.first = getpid();
+    start.signal_mask = set_signal_mask(every_signal);
+    return {};
+}
+
 int status_of(int wait_status)
 {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -64,38 +77,63 @@ void fill_standard_descriptors()
 Failure fork_command(Start& start)
 {
     constexpr const char* doing = "start the command's process";
-    int ends[2];
-    if (prctl(PR_SET_DUMPABLE, 0) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+    UniqueFd for_relay;
+    UniqueFd for_command;
+    if (const Failure failed = prepare_fork(doing, start, for_relay, for_command))
+        return failed;
+    if (start.first != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return {.doing = doing, .number = errno};
-    UniqueFd for_command(ends[0]);
-    UniqueFd for_relay(ends[1]);
-    start.relay = getpid();
-    if (start.relay != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
-        return {.doing = doing, .number = errno};
-    start.signal_mask = set_signal_mask(every_signal);
     release_terminal();
     start.command = fork();
     if (start.command < 0)
         return {.doing = doing, .number = errno};
-    start.go = UniqueFd((start.command == 0 ? for_command : for_relay).release());
+    start.role = start.command == 0 ? Role::command : Role::relay;
+    start.go = UniqueFd((start.role == Role::command ? for_command : for_relay).release());
+    return {};
+}
+
+Failure fork_relay(Start& start)
+{
+    constexpr const char* doing = "step aside";
+    if (getpid() != 1)
+        return {.doing = doing, .why = "this is not process 1"};
+    UniqueFd for_relay;
+    UniqueFd for_command;
+    if (const Failure failed = prepare_fork(doing, start, for_relay, for_command))
+        return failed;
+    // fork(2) with an exit signal of 0; one thread, so there is nothing for libc to hear of.
+    const long pid = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
+    if (pid < 0)
+        return {.doing = doing, .number = errno};
+    start.role = pid == 0 ? Role::relay : Role::command;
+    start.go = UniqueFd((start.role == Role::command ? for_command : for_relay).release());
     return {};
 }
 
 bool await_go(const Start& start)
 {
-    if (start.relay != 1) {
+    const bool forked = getpid() != start.first;
+    if (forked && start.first != 1) {
         // Set after the relay's death it would never come: so look whether it still is our parent.
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
-        if (getppid() != start.relay)
+        if (getppid() != start.first)
             return false;
     }
-    (void)setsid(); // a forked process leads no group, so this cannot fail
-    take_terminal();
+    if (forked) {
+        (void)setsid(); // a forked process leads no group, so this cannot fail
+        take_terminal();
+    }
     char byte = 0;
     if (read(start.go.get(), &byte, 1) != 1)
         return false;
     (void)set_signal_mask(start.signal_mask);
     return true;
+}
+
+void step_aside(char* name)
+{
+    (void)setsid(); // gives up the terminal too; a forked process leads no group
+    name[0] = '@';
 }
 
 void leave_inheritance(const Start& start)

@@ -23,6 +23,14 @@
 // with its status or 128 + the signal; orphans are reaped on the way. If the relay dies, the kernel
 // takes everything with it where it is process 1, and PDEATHSIG the command where it is not; there
 // it also becomes the subreaper, so that orphans come to it.
+//
+// Step-aside mode is for a command that must be process 1 itself (systemd, s6-svscan). Then the
+// sides change: the process that was started waits for the byte and becomes the command, and the
+// relay is its child, by clone(2) with no exit signal. wait(2) without __WALL or __WCLONE, that is
+// any init's, does not see such a child, neither alive nor dead; a double fork would not do, as
+// what is reparented to process 1 gets SIGCHLD for its exit signal (kernel/exit.c,
+// reparent_leader). It leads a session of its own without a terminal, blocks every signal, so that
+// only SIGKILL ends it, and dies with the pid namespace.
 #pragma once
 
 #include "relay/failure.hpp"
@@ -35,20 +43,30 @@
 
 namespace anchorhold::relay {
 
-// The command's process, as both sides of the fork see it.
+enum class Role : uint8_t { relay, command };
+
+// The two processes, as each sees it after the fork.
 struct Start {
-    pid_t relay = 0;
-    pid_t command = 0;        // 0 in the command's process
+    Role role = Role::relay;
+    pid_t first = 0;          // the process that was started
+    pid_t command = 0;        // known to the relay that forked it
     uint64_t signal_mask = 0; // as inherited
     UniqueFd go;              // the relay's end to write, the command's to read
 };
 
 void fill_standard_descriptors();
 Failure fork_command(Start& start);
+// Step-aside mode; refused to all but process 1, as nothing would end the relay with the command.
+Failure fork_relay(Start& start);
 
-// In the command's process: own session and terminal; true when it may run, false when the relay
-// has given up.
+// In the command's process: own session and terminal where it was forked; true when it may run,
+// false when the relay has given up.
 bool await_go(const Start& start);
+
+// In the relay of step-aside mode. systemd's last sweep waits for what TERM did not end, 90 s by
+// default, but passes over root's processes whose name begins with '@' (its documentation, "Root
+// Storage Daemons"): `name` is argv[0] and gets one.
+void step_aside(char* name);
 
 // In the relay. Closes what was inherited from 3 on and raises RLIMIT_NOFILE to its hard limit.
 void leave_inheritance(const Start& start);

@@ -9,6 +9,8 @@
 //
 //   anchorhold-relay --endpoint PORT=/any/thing -- true
 //
+// With --step-aside the command is process 1 and this a child that it does not see (init.hpp).
+//
 // Nothing is printed once the command runs; its descriptors are its own.
 #include "relay/checks.hpp"
 #include "relay/command.hpp"
@@ -102,8 +104,10 @@ Failure set_up(int epoll, const Start& start)
     uint32_t gateway = 0;
     if (const Failure failed = check_mark(options, gateway))
         return failed;
-    if (const Failure failed = init.open(epoll, start.command))
-        return failed;
+    if (!options.step_aside) {
+        if (const Failure failed = init.open(epoll, start.command))
+            return failed;
+    }
     if (const Failure failed = pump.open(epoll))
         return failed;
     if (const Failure failed = serve_endpoints(gateway))
@@ -113,8 +117,10 @@ Failure set_up(int epoll, const Start& start)
     return drop_privileges();
 }
 
-int run_relay(Start& start)
+int run_relay(Start& start, char* name)
 {
+    if (options.step_aside)
+        step_aside(name);
     leave_inheritance(start);
     const UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll)
@@ -134,7 +140,7 @@ int run_command(const Start& start)
     if (!await_go(start))
         return own_failure; // the relay has said why
     char listen_pid[40];
-    rename_listen_pid(environ, start.relay, getpid(), listen_pid);
+    rename_listen_pid(environ, start.first, getpid(), listen_pid);
     Line line;
     line.add("anchorhold-relay: ");
     const int status = execute(options.command, environ, line);
@@ -152,9 +158,9 @@ int run(int argc, char** argv)
         return 0;
     }
     Start start;
-    if (const Failure failed = fork_command(start))
+    if (const Failure failed = options.step_aside ? fork_relay(start) : fork_command(start))
         return refuse(failed);
-    return start.command == 0 ? run_command(start) : run_relay(start);
+    return start.role == Role::command ? run_command(start) : run_relay(start, argv[0]);
 }
 
 } // namespace

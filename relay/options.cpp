@@ -171,6 +171,10 @@ Failure parse_options(int argc, char** argv, Options& options)
             options.dns = true;
             continue;
         }
+        if (strcmp(argv[at], "--step-aside") == 0) {
+            options.step_aside = true;
+            continue;
+        }
         const Option* option = find_option(argv[at]);
         if (option == nullptr)
             return usage(argv[at], "no such option");

@@ -46,8 +46,9 @@ std::string endpoint_error(const std::string& value)
 TEST_CASE("the relay reads the whole command line the shim writes")
 {
     const Parsed parsed({"--inside", "/dev/ah/inside", "--mark", "k.1", "--host-netns", "4:403",
-                         "--host-cookie", "1", "--dns", "--endpoint", "8080=/dev/ah/m/b.sock@26:7",
-                         "--endpoint", "80=/s", "--", "sh", "-c", "--dns"});
+                         "--host-cookie", "1", "--dns", "--step-aside", "--endpoint",
+                         "8080=/dev/ah/m/b.sock@26:7", "--endpoint", "80=/s", "--", "sh", "-c",
+                         "--dns"});
     REQUIRE(parsed.error.empty());
     const Options& options = *parsed.options;
     CHECK(std::string(options.inside) == "/dev/ah/inside");
@@ -58,6 +59,7 @@ TEST_CASE("the relay reads the whole command line the shim writes")
     CHECK(options.host_cookie_known);
     CHECK(options.host_cookie == 1);
     CHECK(options.dns);
+    CHECK(options.step_aside);
     CHECK_FALSE(options.version);
     REQUIRE(options.endpoint_count == 2);
     CHECK(options.endpoints[0].port == 8080);
