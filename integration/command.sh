@@ -46,9 +46,11 @@ server='echo kept >/tmp/f; cat /tmp/f; (while :; do echo pong | nc -l -p 9200 >/
         until [ "$(nc 127.0.0.1 9200 </dev/null 2>/dev/null)" = pong ]; do :; done; echo pong'
 writable='.root.readonly = false'
 
-for posture in severed relayed; do
+aside='.annotations["dev.anchorhold.relay"] = "child"'
+for posture in severed relayed aside; do
     filter=.
     [ $posture = severed ] || filter=$(asks_for model)
+    [ $posture != aside ] || filter+=" | $aside"
     for status in 0 1 2 42 125 127 255; do
         check "B-41 C-60 exit $status, $posture" ends_with $status "$filter" sh -c "exit $status"
     done
@@ -72,6 +74,49 @@ check "C-61 no room for a second process" \
     ends_with 0 "$relayed | .linux.resources.pids.limit = 1" true
 check "C-60 a command that ends itself by TERM" ends_with 143 "$relayed" sh -c 'kill -TERM $$'
 check "C-60 a command that ends itself by KILL" ends_with 137 "$relayed" sh -c 'kill -KILL $$'
+
+# ---- a command that must be process 1 -----------------------------------------------------------
+
+# An init that says who it is, what children it has and whether the model answers.
+cat >"$lab/init" <<'CODE'
+#!/bin/sh
+echo "process $$"
+wait
+tr '\0' ' ' </proc/1/cmdline && echo
+attempt ask=8080 | grep -o 'ask=8080 reached'
+CODE
+chmod 755 "$lab/init"
+
+# is_first PROGRAM FILTER: it is process 1 with its own command line, and its model answers.
+is_first() {
+    bundle first "$2" "$1"
+    rm "$lab/b/first/rootfs/init" 2>/dev/null
+    cp "$lab/init" "$lab/b/first/rootfs/init"
+    same "process 1
+/bin/sh $1 
+ask=8080 reached" "$(in_cell first)"
+}
+check "C-60 a known init is process 1" is_first /init "$relayed"
+check "C-60 any program is that asks" is_first /etc/../init "$relayed | $aside"
+check "C-60 a known init is not when it is said so" contains \
+    "$(bundle first "$relayed | .annotations[\"dev.anchorhold.relay\"] = \"inside\"" /init
+       cp "$lab/init" "$lab/b/first/rootfs/init"; in_cell first)" "relay --inside"
+says_how() { # says_how WAY FILTER WORD: explain and the record do
+    bundle how "$2" "$3" 60
+    cp "$lab/rootfs/bin/busybox" "$lab/b/how/rootfs/init"
+    "$runtime" explain --bundle "$lab/b/how" | grep "^relay: *$1: " || return
+    "$runtime" create --bundle "$lab/b/how" how </dev/null >/dev/null 2>&1
+    same "$1" "$("$runtime" show --json how | jq --raw-output .relay)"
+    local status=$?
+    "$runtime" delete --force how
+    return $status
+}
+check "explain and the record say who is process 1: the command" says_how child "$relayed" /init
+check "explain and the record say who is process 1: the relay" says_how inside "$relayed" sleep
+host_pids='del(.linux.namespaces[] | select(.type == "pid"))'
+bundle host_pids "$relayed | $aside | $host_pids" true
+check "C-60 a relay that nothing would end is refused" contains "$(in_cell host_pids 2>&1)" \
+    "relay: child needs a container with a pid namespace of its own"
 
 # The relay recognises its directory by device and inode. The runtime that swaps it, after the
 # shim looked and before it mounts, plays whoever would.

@@ -59,6 +59,10 @@ void plan_relay(const Request& request, const std::vector<EndpointPlace>& places
         argv.insert(argv.end(), {"--host-cookie", std::to_string(paths.host_cookie)});
     if (plan.cover_resolv_conf)
         argv.emplace_back("--dns");
+    const bool aside = request.switches.relay == Relay::child;
+    if (aside)
+        argv.emplace_back("--step-aside");
+    plan.relay = aside ? "child" : "inside";
     for (const Endpoint& endpoint : request.endpoints) {
         argv.emplace_back("--endpoint");
         argv.push_back(std::to_string(endpoint.listen.number()) + "=" +

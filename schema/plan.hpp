@@ -63,6 +63,7 @@ struct Plan {
     bool strip_proxies = false;
     std::vector<std::pair<std::string, std::string>> env; // set, replacing equal names
     std::vector<std::string> command_prefix;              // relay's argv up to and with "--"
+    std::string relay;                                    // "inside", "child"; empty: none
     std::vector<MountEdit> mounts;
     bool exempt_relay = false; // filtered: proxies stay, the relay's addresses go into NO_PROXY
     bool cover_hosts = false;  // the same of /etc/hosts: names pinned when the run was created
@@ -78,7 +79,8 @@ struct Plan {
     friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// `places` are those of the request's unix: endpoints, each of them.
+// `places` are those of the request's unix: endpoints, each of them. Its relay is no longer
+// `automatic` (schema/first_process.hpp).
 Plan make_plan(const Request& request, const Decision& decision,
                const std::vector<EndpointPlace>& places, const RunPaths& paths);
 

@@ -54,12 +54,12 @@ Status check_choice(json::View object, std::string_view name, Choices<Honoured> 
     return {};
 }
 
-// Switches of which this version knows one way only; no other is accepted in silence.
+// Switches some of whose ways this version does not know; none is accepted in silence.
 Status check_honoured(json::View object)
 {
     using enum Honoured;
     AH_CHECK(check_choice(object, "relay",
-                          {{"auto", now}, {"inside", now}, {"child", later}, {"host", later}}),
+                          {{"auto", now}, {"inside", now}, {"child", now}, {"host", later}}),
              "");
     return check_choice(object, "on_broker_lost", {{"keep", now}, {"stop", later}});
 }
@@ -76,6 +76,10 @@ Result<Switches> read_switches(json::View object, Switches base)
     AH_CHECK(
         read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns),
         "");
+    if (const auto at = object.find("relay")) {
+        AH_TRY(const std::string word, at->string(), "");
+        base.relay = relay_from(word).value_or(Relay::automatic); // what is none was refused above
+    }
     AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp), "");
     AH_CHECK(read_member(object, "forwarding",
                          {{"require", Forwarding::require}, {"enable", Forwarding::enable}},
@@ -297,6 +301,14 @@ Result<Policy> read_policy(json::View root)
 }
 
 } // namespace
+
+std::optional<Relay> relay_from(std::string_view word)
+{
+    constexpr std::array<std::pair<std::string_view, Relay>, 3> words{
+        {{"auto", Relay::automatic}, {"inside", Relay::inside}, {"child", Relay::child}}};
+    const auto found = std::ranges::find(words, word, &std::pair<std::string_view, Relay>::first);
+    return found == words.end() ? std::nullopt : std::optional(found->second);
+}
 
 Policy::Policy()
 {

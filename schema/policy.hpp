@@ -19,6 +19,8 @@ namespace anchorhold {
 enum class Voids : std::uint8_t { refuse, record };
 enum class Vsock : std::uint8_t { deny, allow };
 enum class Dns : std::uint8_t { nxdomain, none };
+// Who is process 1: automatic, by the command; the relay (inside); the command (child).
+enum class Relay : std::uint8_t { automatic, inside, child };
 enum class Tcp : std::uint8_t { gate, veth };
 enum class Forwarding : std::uint8_t { require, enable };
 
@@ -27,6 +29,7 @@ struct Switches {
     Voids voids = Voids::refuse;
     Vsock vsock = Vsock::deny;
     Dns dns = Dns::nxdomain;
+    Relay relay = Relay::automatic;
     Tcp tcp = Tcp::gate;
     Forwarding forwarding = Forwarding::require;
     friend bool operator==(const Switches&, const Switches&) = default;
@@ -62,6 +65,8 @@ struct Policy {
     std::string known_profiles() const; // "agent, ci, off"
     friend bool operator==(const Policy&, const Policy&) = default;
 };
+
+std::optional<Relay> relay_from(std::string_view word); // of a request: "auto", "inside", "child"
 
 // Reads with the place in every error, and refuses all that policy.schema.json refuses (the tests
 // and the fuzz entry hold one against the other: compiling a schema in every command costs more

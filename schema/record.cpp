@@ -23,7 +23,8 @@ constexpr std::array<Members<std::string>, 4> names{{
     {"root", &Record::root},
     {"generation", &Record::generation},
 }};
-constexpr std::array<Members<std::string>, 4> sentences{{
+constexpr std::array<Members<std::string>, 5> sentences{{
+    {"relay", &Record::relay},
     {"profile", &Record::profile},
     {"sentence", &Record::sentence},
     {"code", &Record::code},

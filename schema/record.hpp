@@ -39,6 +39,7 @@ struct Record {
     std::string profile; // name
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
+    std::string relay; // "inside": it is process 1; "child": the command is; empty: there is none
     std::string sentence;
     Why why = Why::as_asked;
     std::string code;   // error code word when failed, else empty

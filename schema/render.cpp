@@ -132,6 +132,15 @@ std::vector<std::string> network_of(const Plan& plan)
     return {};
 }
 
+std::vector<std::string> relay_of(const std::string& way)
+{
+    if (way == "inside")
+        return {"inside: process 1, the command is its child"};
+    if (way == "child")
+        return {"child: the command is process 1"};
+    return one(way);
+}
+
 std::vector<std::string> proxies_of(const Plan& plan)
 {
     if (plan.strip_proxies)
@@ -224,6 +233,7 @@ std::string render_record(const Record& record)
                {"reason", one(record.reason)},
                {"profile", one(record.profile)},
                {"technique", one(std::string(word_for(record.technique)))},
+               {"relay", relay_of(record.relay)},
                {"endpoints", endpoint_lines(record.endpoints)},
                {"network", network_lines(record.network)},
                {"refused", refused_lines(record)},
@@ -258,6 +268,7 @@ Facts facts_of(const Plan& plan)
     return {
         {"network namespace", network_of(plan)},
         {"command", one(plan.command_prefix.empty() ? "" : joined(plan.command_prefix) + " ...")},
+        {"relay", relay_of(plan.relay)},
         {"mounts", mounts},
         {"hosts file", when(plan.cover_hosts, "names as they are when the run is created")},
         {"resolv.conf", when(plan.cover_resolv_conf, plan.command_prefix.empty()

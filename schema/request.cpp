@@ -12,8 +12,8 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::array<std::string_view, 6> known_keys{"egress",  "endpoints", "allow",
-                                                     "require", "profile",   "run"};
+constexpr std::array<std::string_view, 7> known_keys{"egress",  "endpoints", "allow", "require",
+                                                     "profile", "relay",     "run"};
 
 std::string lowered(std::string_view text)
 {
@@ -38,7 +38,7 @@ Result<std::optional<std::string_view>> our_word(std::string_view key)
     const std::string_view word = key.substr(annotation_prefix.size());
     if (std::ranges::find(known_keys, word) == known_keys.end()) {
         return fail(Code::invalid_request, named + " is unknown, there are egress, endpoints, "
-                                                   "allow, require and profile");
+                                                   "allow, require, profile and relay");
     }
     return word;
 }
@@ -59,6 +59,10 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
         asked.require = Require::asked;
     } else if (word == "profile") {
         asked.profile = value;
+    } else if (word == "relay") {
+        asked.relay = relay_from(value);
+        if (!asked.relay)
+            return fail(Code::invalid_request, quoted(value) + " is not auto, inside or child");
     }
     return {};
 }
@@ -248,6 +252,7 @@ Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileC
     request.env = base->env;
     request.require = std::max(base->require, from.said.require.value_or(Require::best));
     request.switches = choice.by == ChosenBy::annotation ? policy.switches : base->switches;
+    request.switches.relay = from.said.relay.value_or(request.switches.relay);
     AH_CHECK(resolve_egress(from, request), "");
     AH_CHECK(resolve_endpoints(from, id, request), "");
     AH_CHECK(resolve_allow(from, request), "");

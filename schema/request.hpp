@@ -24,6 +24,7 @@ struct Asked {
     std::optional<std::vector<AllowRule>> allow;
     std::optional<Require> require;
     std::optional<std::string> profile;
+    std::optional<Relay> relay; // asks for nothing: it opens nothing
     bool nothing() const { return !egress && !endpoints && !allow && !require && !profile; }
     friend bool operator==(const Asked&, const Asked&) = default;
 };

@@ -3,8 +3,10 @@
 
 #include "hooks/probe.hpp"
 #include "hooks/process.hpp"
+#include "schema/first_process.hpp"
 #include "schema/oci_keys.hpp"
 #include "shim/ask_hook.hpp"
+#include "shim/config_view.hpp"
 #include "shim/pinned_names.hpp"
 #include "shim/writable_tmp.hpp"
 
@@ -171,6 +173,22 @@ Result<FileIdentity> host_netns()
     return namespace_of(0, "net");
 }
 
+Result<FirstProcess> first_process(json::View config)
+{
+    FirstProcess first;
+    AH_TRY(const auto args, elements(member(config, "process"), "args"), "");
+    if (!args.empty()) {
+        AH_TRY(first.program, args.front().bytes(), "");
+    }
+    AH_TRY(const auto namespaces, elements(member(config, "linux"), "namespaces"), "");
+    for (const json::View entry : namespaces) {
+        AH_TRY(const std::string type, text_of(entry, "type"), "");
+        AH_TRY(const std::string path, text_of(entry, "path"), "");
+        first.own_pids = first.own_pids || (type == "pid" && path.empty());
+    }
+    return first;
+}
+
 // Fills in what only a run that is not left alone needs.
 Status inspect_and_plan(const Session& session, const json::Document& config, const ContainerId& id,
                         const std::string& generation, Prepared& into)
@@ -223,6 +241,8 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
     if (!into.request.endpoints.empty()) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
+        AH_TRY(const FirstProcess first, first_process(config.root()), "config.json");
+        AH_TRY(into.request.switches.relay, relay_for(into.request.switches.relay, first), "");
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
     AH_CHECK(refuse_findings(into), ""); // its words come before those of an edit that cannot be
@@ -302,6 +322,7 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.profile = prepared.request.profile.name;
     record.posture = prepared.decision.posture;
     record.technique = prepared.decision.technique;
+    record.relay = prepared.plan.relay;
     record.why = prepared.decision.why;
     record.reason = prepared.decision.detail;
     record.endpoints = prepared.request.endpoints;

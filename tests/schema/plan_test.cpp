@@ -161,7 +161,20 @@ TEST_CASE("a relayed run starts behind the relay, with its sockets' directories 
     expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
     expected.free_low_ports = true;
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(asking(Egress::off), {model, search}) == expected);
+}
+
+TEST_CASE("relay: child makes the command process 1 and changes nothing else")
+{
+    Request request = asking(Egress::off);
+    Plan expected = planned(request, {model});
+    request.switches.relay = Relay::child;
+    expected.relay = "child";
+    const auto at = std::ranges::find(expected.command_prefix, "--endpoint");
+    expected.command_prefix.insert(at, "--step-aside");
+    CHECK(planned(request, {model}) == expected);
+    CHECK(planned(request, {}).relay.empty());
 }
 
 TEST_CASE("dns: none leaves resolv.conf and port 53 alone, vsock: allow its family")
@@ -182,6 +195,7 @@ TEST_CASE("dns: none leaves resolv.conf and port 53 alone, vsock: allow its fami
                                "--"};
     expected.seccomp = {true, false};
     expected.extra_pids = 1;
+    expected.relay = "inside";
     Request request = asking(Egress::off);
     request.switches.dns = Dns::none;
     request.switches.vsock = Vsock::allow;
@@ -214,6 +228,7 @@ TEST_CASE("open with an endpoint gets the relay and nothing taken away")
                                "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
                                "--"};
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(asking(Egress::open), {model}) == expected);
 }
 
@@ -240,6 +255,7 @@ TEST_CASE("a sealed run dials the gateway from a namespace of its own, in the re
     expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
     expected.free_low_ports = true;
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::off, {database}), {model}) == expected);
 }
 
@@ -269,6 +285,7 @@ TEST_CASE("sealed plan has no route, sysctl, DNS, masquerade: nothing of a filte
                                "5432=host:9000",
                                "--"};
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(request, {}) == expected); // neither hosts nor resolv.conf nor free_low_ports
     request.switches.dns = Dns::nxdomain;    // and names are refused, not looked up
     CHECK(planned(request, {}).cover_resolv_conf);
@@ -285,6 +302,7 @@ TEST_CASE("a run filtered by a link of its own keeps its proxies and gets pinned
     expected.exempt_relay = true;
     expected.free_low_ports = true;
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}) == expected);
     // Host networking is moved.
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::host) == expected);
@@ -302,6 +320,7 @@ TEST_CASE("a run filtered in place stays in its engine's network, and the engine
     expected.exempt_relay = true;
     expected.free_low_ports = true;
     expected.extra_pids = 1;
+    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::engines) == expected);
 }
 

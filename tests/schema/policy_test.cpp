@@ -234,13 +234,23 @@ TEST_CASE("C-51: values are taken as they are written, blanks and dollars includ
 
 TEST_CASE("a value that a later version will honour is refused as not available yet")
 {
-    for (const std::string value :
-         {R"("relay":"child")", R"("relay":"host")", R"("on_broker_lost":"stop")"}) {
+    for (const std::string value : {R"("relay":"host")", R"("on_broker_lost":"stop")"}) {
         const std::string name = value.substr(1, value.find(':') - 2);
         CHECK(refusal("{" + value + "}") == name + ": not available yet");
         CHECK(in_profile(value) == "profiles.p." + name + ": not available yet");
     }
     CHECK(in_profile(R"("cri":true)") == "profiles.p.cri: not available yet");
     CHECK(refusal(R"({"upstream":"http://proxy:3128"})") == "upstream: not available yet");
-    CHECK(refusal(R"({"relay":"inside","profiles":{"p":{"relay":"auto","cri":false}}})").empty());
+    CHECK(refusal(R"({"profiles":{"p":{"cri":false}}})").empty());
+}
+
+TEST_CASE("who is process 1 is the policy's word, and a profile's over it")
+{
+    const Policy policy = policy_of(R"({"relay":"inside",
+        "profiles":{"a":{"relay":"auto"},"c":{"relay":"child"},"n":{}}})");
+    CHECK(policy.switches.relay == Relay::inside);
+    CHECK(policy.find("a")->switches.relay == Relay::automatic);
+    CHECK(policy.find("c")->switches.relay == Relay::child);
+    CHECK(policy.find("n")->switches.relay == Relay::inside);
+    CHECK(refusal(R"({"relay":"outside"})") == "relay: expected auto or inside or child or host");
 }

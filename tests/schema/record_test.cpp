@@ -43,6 +43,7 @@ Record full()
     record.generation = "00112233445566ff";
     record.state = RunState::enforced;
     record.requested = Egress::open;
+    record.relay = "child";
     record.profile = "agent";
     record.posture = Posture::relayed;
     record.technique = Technique::relay;
@@ -154,6 +155,7 @@ TEST_CASE("a whole record as programs see it")
   "posture": "severed",
   "technique": "none",
   "why": "as_asked",
+  "relay": "",
   "profile": "",
   "sentence": "",
   "code": "",

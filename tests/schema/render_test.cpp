@@ -51,12 +51,14 @@ TEST_CASE("a plan names only what it does")
     CHECK(render_facts(facts_of(plan)) == "");
     plan.network = NetworkNamespace::own;
     plan.command_prefix = {"/dev/anchorhold/relay", "--"};
+    plan.relay = "inside";
     plan.mounts = {{"/dev/anchorhold/relay", "/usr/libexec/r", {"bind"}}};
     plan.env = {{"A", "1"}};
     plan.strip_proxies = true;
     CHECK(render_facts(facts_of(plan)) ==
           "network namespace:  its own, fresh\n"
           "command:            /dev/anchorhold/relay -- ...\n"
+          "relay:              inside: process 1, the command is its child\n"
           "mounts:             /usr/libexec/r on /dev/anchorhold/relay\n"
           "proxy variables:    removed\n"
           "variables set:      A=1\n");
@@ -111,6 +113,7 @@ TEST_CASE("a filtered run's record shows its rules, its names and what was refus
     record.generation = "0011223344556677";
     record.id = "4f2a";
     record.sentence = "Network: allowlist — confined: 2 destinations";
+    record.relay = "child";
     record.drops = 7;
     record.denied = {{"192.0.2.9", 80, false, 1767225600}};
     record.network = Network{};
@@ -125,6 +128,7 @@ TEST_CASE("a filtered run's record shows its rules, its names and what was refus
                                    "state:      planned\n"
                                    "why:        as_asked\n"
                                    "technique:  none\n"
+                                   "relay:      child: the command is process 1\n"
                                    "network:    subnet 198.18.0.0/30\n"
                                    "            forwarding may be switched on, as the policy says\n"
                                    "            the host's tcp 9000\n"

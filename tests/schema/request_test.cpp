@@ -99,7 +99,7 @@ TEST_CASE("C-03: our prefix in another spelling is refused, not overlooked")
           "dev.anchorhold.", "dev.anchorhold.run ", "dev.anchorhold.allow.x"})
         CHECK(unread({{key, "off"}}) == "annotation " + quoted(key) +
                                             " is unknown, there are egress, endpoints, allow, "
-                                            "require and profile");
+                                            "require, profile and relay");
 }
 
 TEST_CASE("B-48: a value that does not parse is refused, with its annotation")
@@ -110,6 +110,8 @@ TEST_CASE("B-48: a value that does not parse is refused, with its annotation")
                   " is not off, allowlist or open");
     CHECK(unread({our("require", "best")}) ==
           "annotation dev.anchorhold.require: \"best\" is not asked");
+    CHECK(unread({our("relay", "host")}) ==
+          "annotation dev.anchorhold.relay: \"host\" is not auto, inside or child");
     CHECK(unread({our("endpoints", "m:0=unix:/a/b")}) ==
           "annotation dev.anchorhold.endpoints: \"0\" is not a port");
     CHECK(unread({our("allow", "10.1.0.0/33")}) ==
@@ -126,6 +128,21 @@ TEST_CASE("C-03: without any annotation of ours the policy's default holds, and 
     expected.asked = expected.egress = Egress::open;
     expected.profile = {"open", ChosenBy::fallback};
     CHECK(*request(policy_of(R"({"default":"open"})"), none) == expected);
+}
+
+TEST_CASE("an annotation says who is process 1, which opens nothing")
+{
+    const std::string inside =
+        R"("relay":"inside","profiles":{"p":{}},"annotation_profiles":["p"])";
+    const Policy policy = policy_of("{" + inside + "}");
+    CHECK(request(policy, none)->switches.relay == Relay::inside);
+    const auto asked = request(policy, {our("relay", "child")});
+    CHECK(asked->switches.relay == Relay::child);
+    CHECK(asked->why == Why::nothing_asked);
+    CHECK(request(policy, {our("relay", "auto"), our("profile", "p")})->switches.relay ==
+          Relay::automatic);
+    const Policy deaf = policy_of(R"({"annotations":false,)" + inside + "}");
+    CHECK(request(deaf, {our("relay", "child")})->switches.relay == Relay::inside);
 }
 
 TEST_CASE("a profile of the administrator's fills a request, {id} included")

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/first_process.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+namespace {
+
+// By the name it is called by, whatever the directory: /sbin/init of every distribution, /init of
+// s6-overlay, and what these links lead to. What runs as well behind another process 1 (tini,
+// catatonit, dumb-init) is not here.
+constexpr std::array<std::string_view, 6> first_programs{
+    "init", "openrc-init", "runit", "runit-init", "s6-svscan", "systemd",
+};
+
+} // namespace
+
+bool must_be_first(std::string_view program)
+{
+    const std::string_view name = program.substr(program.rfind('/') + 1);
+    return std::ranges::find(first_programs, name) != first_programs.end();
+}
+
+Result<Relay> relay_for(Relay asked, const FirstProcess& first)
+{
+    if (asked == Relay::child && !first.own_pids) {
+        return fail(Code::invalid_request,
+                    "relay: child needs a container with a pid namespace of its own, or it would "
+                    "outlive its command");
+    }
+    if (asked != Relay::automatic)
+        return asked;
+    return first.own_pids && must_be_first(first.program) ? Relay::child : Relay::inside;
+}
+
+} // namespace anchorhold
