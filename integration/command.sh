@@ -75,6 +75,35 @@ check "C-61 no room for a second process" \
 check "C-60 a command that ends itself by TERM" ends_with 143 "$relayed" sh -c 'kill -TERM $$'
 check "C-60 a command that ends itself by KILL" ends_with 137 "$relayed" sh -c 'kill -KILL $$'
 
+# create says so itself, as it does without us, and leaves nothing.
+created() { # created WORD WORDS...: create fails with that text
+    local wanted=$1
+    shift
+    bundle created "$relayed | $with_volume" "$@"
+    "$runtime" --log "$lab/created.log" --log-format json create --bundle "$lab/b/created" \
+        created </dev/null >/dev/null 2>&1 && { echo "it was created"; return 1; }
+    same "anchorhold: create created: $wanted (invalid_request)" \
+        "$(jq --raw-output .msg "$lab/created.log")"
+    local status=$?
+    rm "$lab/created.log"
+    [ $status = 0 ] && nothing_left
+}
+mkdir -p "$lab/volume" && cp "$lab/rootfs/bin/busybox" "$lab/volume/sleep"
+with_volume=".mounts += [{destination: \"/volume\", type: \"bind\", source: \"$lab/volume\",
+                          options: [\"rbind\", \"ro\"]}]"
+check "C-60 create misses a command" \
+    created 'exec: "nosuch": executable file not found in $PATH' nosuch
+check "C-60 create misses a path" \
+    created 'exec: "/volume/nosuch": stat /volume/nosuch: no such file or directory' /volume/nosuch
+check "C-60 create misses a program" created 'exec: "/etc/passwd": permission denied' /etc/passwd
+finds() { # finds WORDS...: create does
+    bundle finds "$relayed | $with_volume" "$@"
+    "$runtime" create --bundle "$lab/b/finds" finds </dev/null >/dev/null &&
+        "$runtime" delete --force finds
+}
+check "C-60 create finds a command in a volume" finds /volume/sleep 60
+check "C-60 create finds a command in PATH" finds sleep 60
+
 # ---- a command that must be process 1 -----------------------------------------------------------
 
 # An init that says who it is, what children it has and whether the model answers.

@@ -237,6 +237,20 @@ check "a command that is not there, severed: 127" same 127 \
 check "a command that is not there, relayed: 127" same 127 \
     "$(podman_run --rm --annotation "$(asks model)" localhost/cell:1 /nonexistent >/dev/null 2>&1; echo $?)"
 
+# misses STATUS NAME TEXT: podman run --detach, as without us.
+misses() {
+    local output status
+    output=$(podman_run --detach --rm --annotation "$(asks model)" localhost/cell:1 "$2" 2>&1)
+    status=$?
+    same "$1" $status && contains "$output" "$3" && nothing_left
+}
+check "C-60 run --detach misses a command: 127" misses 127 nosuch \
+    'exec: "nosuch": executable file not found in $PATH'
+check "C-60 run --detach misses a path: 127" misses 127 /nosuch 'no such file or directory'
+check "C-60 run --detach misses a program: 126" misses 126 /etc/passwd 'permission denied'
+podman_run --detach --rm --runtime plain localhost/cell:1 nosuch >/dev/null 2>&1
+check "C-60 run --detach misses a command: without us too" same 127 $?
+
 # SIGKILL of the shim while create waits in a hook of the user's.
 killed_at_create() {
     local shim

@@ -7,6 +7,7 @@
 #include "hooks/teardown.hpp"
 #include "schema/hosts_file.hpp"
 #include "shim/ask_hook.hpp"
+#include "shim/command_lookup.hpp"
 #include "shim/delegate.hpp"
 #include "shim/prepare.hpp"
 #include "shim/private_log.hpp"
@@ -160,21 +161,34 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
     return record;
 }
 
-// The runtime says that all went well, and its hook never did its work: it was taken out of the
-// file or replaced.
-Result<int> undo_unenforced(const Session& session, const StateDir& state, const Record& ours)
+// The runtime says that all went well, and it did not.
+Result<int> undo(const Session& session, const StateDir& state, const Record& ours, Error reason)
 {
-    Error reason{Code::network_setup_failed, 0,
-                 "the runtime did not run the hook that verifies the network"};
     delete_by_force(session); // a `run` is over by now, or detached
     AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
     (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
     return std::unexpected(std::move(reason));
 }
 
+// What the runtime would have said of a command that is not there, had it not found the relay.
+// Nothing where that cannot be told: the relay says it at start.
+std::optional<std::string> missing_inside(const Prepared& prepared, const Record& record)
+{
+    const std::string path = "/proc/" + std::to_string(record.init.pid) + "/root";
+    const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto init = identify(static_cast<pid_t>(record.init.pid));
+    if (!root || !init || *init != record.init)
+        return std::nullopt;
+    const auto config = json::Document::parse(prepared.edited.text);
+    const auto command = config
+                             ? command_lookup(config->root(), prepared.plan.command_prefix.size())
+                             : Result<CommandLookup>(std::unexpected(config.error()));
+    return command ? missing_command(root.get(), *command) : std::nullopt;
+}
+
 // What the runtime below left us with: its status, an error of ours to report, or the container.
-Result<int> conclude(const Session& session, const StateDir& state, const Record& ours, int status,
-                     const PrivateLog& log)
+Result<int> conclude(const Session& session, const StateDir& state, const Record& ours,
+                     const Prepared& prepared, int status, const PrivateLog& log)
 {
     AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
     const auto read = state.read(key);
@@ -182,8 +196,16 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     const std::optional<Record> record =
         read && *read && (*read)->generation == ours.generation ? *read : std::nullopt;
     const bool is_run = session.invocation.verb == Verb::run;
-    if (record && record->state == RunState::planned && status == 0)
-        return undo_unenforced(session, state, ours);
+    if (record && record->state == RunState::planned && status == 0) {
+        // Its hook was taken out of the file or replaced.
+        return undo(session, state, ours,
+                    {Code::network_setup_failed, 0,
+                     "the runtime did not run the hook that verifies the network"});
+    }
+    if (record && status == 0 && !is_run && !prepared.plan.command_prefix.empty()) {
+        if (auto missing = missing_inside(prepared, *record))
+            return undo(session, state, ours, {Code::invalid_request, 0, std::move(*missing)});
+    }
     if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
         log.pass_on();
         if (is_run) {
@@ -222,7 +244,7 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
     auto status = run_delegate(session.delegate, log->words());
     if (!status)
         return give_up(std::move(status).error());
-    return conclude(session, state, record, *status, *log);
+    return conclude(session, state, record, prepared, *status, *log);
 }
 
 // The host uid of the container's root, where a user namespace maps one.
