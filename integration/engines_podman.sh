@@ -49,6 +49,10 @@ check "with --read-only" answers cell --read-only
 check "with --user 1000 and no capability, no_new_privs" \
     answers cell --user 1000 --cap-drop all --security-opt no-new-privileges
 check "with --init" answers cell --init
+check "with relay: child" answers cell --annotation dev.anchorhold.relay=child
+check "with relay: child, --user 1000 and no capability, no_new_privs" answers cell \
+    --annotation dev.anchorhold.relay=child --user 1000 --cap-drop all \
+    --security-opt no-new-privileges
 check "with --tmpfs /run and /tmp" answers cell --tmpfs /run --tmpfs /tmp
 check "with --volume" answers cell --volume "$lab/b:/work:ro"
 # runc's own threads count while it starts; crun has one.

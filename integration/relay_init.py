@@ -160,6 +160,12 @@ def _(directory):
     assert run_relay(directory, "sh", "-c", "exit 9", **ignore).returncode == 9
     done = run_relay(directory, "grep", "SigIgn", "/proc/self/status", **ignore)
     assert int(done.stdout.split()[1], 16) & mask_of(signal.SIGCHLD), done.stdout
+    wrapper = (*AS_FIRST_PROCESS, "env", "--ignore-signal=CHLD")
+    for options in ((), ("--step-aside",)):
+        for command in (("sh", "-c", "exit 9"), ("grep", "SigIgn", "/proc/self/status")):
+            done = run_relay(directory, *command, options=options, wrapper=wrapper)
+            assert done.returncode == (9 if command[0] == "sh" else 0), done
+        assert int(done.stdout.split()[1], 16) & mask_of(signal.SIGCHLD), done.stdout
 
 
 # ---- signals ------------------------------------------------------------------------------------
@@ -664,6 +670,71 @@ def _(directory):
     done = aside(directory, "touch", mark, endpoint="8080=/nosuch/b")
     assert done.returncode == 125, done
     assert not os.path.exists(mark)
+
+
+# ---- a lost broker ------------------------------------------------------------------------------
+
+# Asks the broker until the relay gives it up, then stays; on TERM does as it is told.
+ASKER = """
+import os, signal, socket, sys
+signal.signal(signal.SIGTERM, {"ends": lambda *_: os._exit(0), "stays": signal.SIG_IGN}[sys.argv[1]])
+os.write(1, b"up\\n")
+with socket.create_connection(("127.0.0.1", %d)) as broker:
+    try:
+        broker.recv(1)
+    except ConnectionResetError:
+        pass
+os.write(1, b"asked\\n")
+while os.read(0, 1):
+    pass
+os._exit(7)
+""" % PORT
+
+
+def asker(directory, limits, answer, **more):
+    options = ("--stop-when-lost", limits)
+    command = (PYTHON, "-c", ASKER, answer)
+    return Relay(f"{PORT}={directory}/b", options=options, command=command, **more)
+
+
+@case("a command whose broker is lost gets TERM, then KILL, and the run says so with 125")
+def _(directory):
+    for answer, limits in (("ends", "3:1000"), ("stays", "3:0")):
+        for wrapper in ((), AS_FIRST_PROCESS):
+            more = {"wrapper": wrapper, "stderr": subprocess.PIPE}
+            with asker(directory, limits, answer, **more) as relay:
+                command = os.pidfd_open(relay.command_pid)
+                await_end(command)
+                assert relay.process.wait(10) == 125
+                said = relay.process.stderr.read().decode()
+                relay.process.stderr.close()
+            assert said == (
+                f'anchorhold-relay: broker lost: nobody has listened for endpoint '
+                f'"{PORT}={directory}/b" for 3 s, so the command was stopped\n'
+            ), said
+
+
+@case("a broker that comes back in time, and one that nobody asks for, stop nothing")
+def _(directory):
+    with asker(directory, "1000:0", "ends") as relay:
+        assert relay.process.stdout.readline() == b"asked\n"
+        assert not relay.waits_for_ever()  # it would be stopped
+        with Broker(f"{directory}/b", echo):
+            with connect() as client:
+                client.sendall(b"x")
+                assert exactly(client, 1) == b"x"
+            eventually(relay.waits_for_ever, "nothing is going to be stopped")
+        relay.process.stdin.close()
+        assert relay.process.wait(10) == 7
+    with Relay(f"{PORT}={directory}/b", options=("--stop-when-lost", "1:0")) as relay:
+        eventually(relay.waits_for_ever, "nobody has asked")
+
+
+@case("a command that a lost broker did not end keeps its status")
+def _(directory):
+    with asker(directory, "1000:0", "ends") as relay:
+        relay.process.stdin.close()
+        assert relay.process.wait(10) == 7
 
 
 # ---- what it refuses ----------------------------------------------------------------------------

@@ -22,9 +22,10 @@ session() {
 
 for how in run create exec; do
     without=$(session "$how" "$delegate_path" .)
-    for posture in severed relayed; do
+    for posture in severed relayed aside; do
         filter=.
         [ $posture = severed ] || filter=$(asks_for model)
+        [ $posture != aside ] || filter+=' | .annotations["dev.anchorhold.relay"] = "child"'
         check "$how: the session reads as without us, $posture" \
             same "$without" "$(session "$how" "$runtime" "$filter")"
     done
