@@ -7,13 +7,18 @@
 
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
+#include "schema/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace anchorhold {
 namespace {
@@ -65,6 +70,38 @@ void add_reason(Record& record, const Error& error)
     record.reason += (record.reason.empty() ? "" : "; ") + error.what;
 }
 
+// By the descriptor, as sun_path holds 107 bytes. Whatever else goes wrong is no absence.
+bool has_listener(const std::string& path)
+{
+    const UniqueFd place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place)
+        return errno != ENOENT;
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const std::string name = "/proc/self/fd/" + std::to_string(place.get());
+    name.copy(std::data(address.sun_path), sizeof address.sun_path - 1);
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+               0 ||
+           errno != ECONNREFUSED;
+}
+
+// What the relay saw cannot leave the container but as its exit status, which the engine alone is
+// told. So we look ourselves, and say what we see.
+void note_lost_broker(Record& record)
+{
+    if (record.state != RunState::ended || record.on_broker_lost.empty() || !record.reason.empty())
+        return;
+    for (const Endpoint& endpoint : record.endpoints) {
+        const auto* const target = std::get_if<UnixTarget>(&endpoint.to);
+        if (target != nullptr && !has_listener(target->path)) {
+            record.reason = "broker lost: endpoint " + endpoint.name + ": nobody listens at " +
+                            printable(target->path);
+            return;
+        }
+    }
+}
+
 Status unplug_with(const StateDir& state, Record& record, Unplug unplug)
 {
     if (!record.network)
@@ -79,6 +116,7 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
+    note_lost_broker(record);
     if (const auto done = put_back(state, record); !done)
         add_reason(record, done.error()); // nothing of ours holds the run up for it
     auto unplugged = unplug_with(state, record, unplug);

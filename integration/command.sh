@@ -160,5 +160,27 @@ policy "{runtime: \"$lab/bin/$delegate-swapping\"}"
 check "C-60 the relay's own failure: the command never starts" \
     ends_with 125 "$(asks_for swapped)" sh -c 'exit 3'
 
+# ---- a broker that does not come back -----------------------------------------------------------
+
+policy '{on_broker_lost: "stop", broker_lost_after: 1, broker_lost_grace: 60}'
+lost() {
+    local cell
+    start_broker lost
+    bundle lost "$(asks_for lost)" \
+        sh -c 'trap "exit 42" TERM; echo up
+               while :; do attempt ask=8080 >/dev/null; sleep 1 & wait; done'
+    start_ready in_cell lost 2>"$lab/lost.err"
+    cell=$!
+    stop "$broker"
+    wait "$cell"
+    same 125 $? && contains "$(<"$lab/lost.err")" "anchorhold-relay: broker lost: " &&
+        same "broker lost: endpoint lost: nobody listens at $brokers/lost/broker.sock" \
+            "$("$runtime" show --json lost | jq --raw-output .reason)"
+}
+check "a broker that is lost ends the run, and the record says so" lost
+bundle kept "$relayed | .annotations[\"dev.anchorhold.relay\"] = \"child\"" true
+check "a command that could not be stopped is refused" contains "$(in_cell kept 2>&1)" \
+    "on_broker_lost: stop needs a command that is not process 1"
+
 check "nothing is left" nothing_left
 finish

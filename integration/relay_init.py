@@ -497,7 +497,9 @@ class Aside(Relay):
     @property
     def pid(self):
         (pid,) = [
-            child for child in children(self.command_pid) if read(f"/proc/{child}/cmdline")[:1] == "@"
+            child
+            for child in children(self.command_pid)
+            if read(f"/proc/{child}/cmdline").startswith("@")
         ]
         return pid
 
@@ -540,7 +542,7 @@ assert os.waitpid(-1, WALL) == (relay, 9)  # the control
 )
 
 
-@case("C-60 whoever must be process 1 is, and has no child, neither while the relay lives nor after")
+@case("C-60 whoever must be process 1 is, and has no child, while the relay lives and after")
 def _(directory):
     done = aside(directory, *LONELY)
     assert (done.returncode, done.stderr) == (0, ""), done
@@ -597,7 +599,8 @@ def _(directory):
 @case("step aside: the terminal stays the command's")
 def _(directory):
     show = "import os; t = os.open('/dev/tty', os.O_RDWR); p = os.getpid(); " \
-           "print(p == 1, os.getsid(0) == p == os.tcgetpgrp(t) == os.getpgrp(), 'it leads.'); input()"
+           "print(p == 1, os.getsid(0) == p == os.tcgetpgrp(t) == os.getpgrp(), 'it leads.'); " \
+           "input()"
     wrapper = (*AS_FIRST_PROCESS, "setsid", "--ctty")
     command = (PYTHON, "-c", show)
     kind = {"wrapper": wrapper, "leader": False, "relay": Aside}
@@ -677,7 +680,8 @@ def _(directory):
 # Asks the broker until the relay gives it up, then stays; on TERM does as it is told.
 ASKER = """
 import os, signal, socket, sys
-signal.signal(signal.SIGTERM, {"ends": lambda *_: os._exit(0), "stays": signal.SIG_IGN}[sys.argv[1]])
+answers = {"ends": lambda *_: os._exit(0), "stays": signal.SIG_IGN}
+signal.signal(signal.SIGTERM, answers[sys.argv[1]])
 os.write(1, b"up\\n")
 with socket.create_connection(("127.0.0.1", %d)) as broker:
     try:

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace anchorhold::relay {
@@ -87,6 +88,24 @@ int prepare_tcp(int fd)
 Answer dial(const Target& target, UniqueFd& socket)
 {
     return target.socket == nullptr ? dial_tcp(target.address, socket) : dial_unix(target, socket);
+}
+
+int64_t now_milliseconds()
+{
+    timespec now = {};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); // cannot fail
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+Answer ask(Route& route, UniqueFd& socket)
+{
+    const Answer answer = dial(route.target, socket);
+    if (answer != Answer::away) {
+        route.away_since = 0;
+    } else if (route.away_since == 0) {
+        route.away_since = now_milliseconds();
+    }
+    return answer;
 }
 
 int64_t next_pause(int64_t pause)

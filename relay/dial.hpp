@@ -65,8 +65,13 @@ struct Route {
     unsigned waiting = 0; // without those who ended in the line
     int64_t pause = 0;
     int64_t retry_at = 0;
-    UniqueFd socket; // the head's, not yet connected
+    UniqueFd socket;        // the head's, not yet connected
+    int64_t away_since = 0; // the broker was, from then to the last answer; 0: it was not
 };
+
+int64_t now_milliseconds(); // of CLOCK_MONOTONIC
+// dial(), and what it says about the broker is remembered.
+Answer ask(Route& route, UniqueFd& socket);
 
 // At the end, or in front of all when it has waited longest.
 void enqueue(Route& route, Stream& stream);

@@ -17,11 +17,13 @@
 #include "relay/dns_server.hpp"
 #include "relay/init.hpp"
 #include "relay/listener.hpp"
+#include "relay/lost_broker.hpp"
 #include "relay/options.hpp"
 #include "relay/pump.hpp"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -36,6 +38,7 @@ constinit Options options = {};
 constinit Pump pump;
 constinit Init init;
 constinit DnsServer dns;
+constinit LostBroker lost;
 constinit UniqueFd directories[max_endpoints];
 
 int refuse(const Failure& failure)
@@ -117,6 +120,25 @@ Failure set_up(int epoll, const Start& start)
     return drop_privileges();
 }
 
+// Of two times to wait, -1 being for ever.
+int sooner(int one, int other)
+{
+    return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
+int tell_of_lost(int log)
+{
+    const Endpoint& endpoint = options.endpoints[lost.route()];
+    Line line;
+    line.add("anchorhold-relay: broker lost: nobody has listened for endpoint ")
+        .add_quoted(endpoint.text)
+        .add(" for ")
+        .add_number(options.lost_after)
+        .add(" s, so the command was stopped");
+    line.print(log);
+    return own_failure;
+}
+
 int run_relay(Start& start, char* name)
 {
     if (options.step_aside)
@@ -127,12 +149,20 @@ int run_relay(Start& start, char* name)
         return refuse({.doing = "create an epoll instance", .number = errno});
     if (const Failure failed = set_up(epoll.get(), start))
         return refuse(failed);
+    UniqueFd log; // for the one thing that may have to be said later
+    if (options.stop_when_lost) {
+        log = UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+        lost.open(pump, options.endpoint_count, start.command, options.lost_after,
+                  options.lost_grace);
+    }
     close_standard_descriptors();
     (void)!write(start.go.get(), "", 1); // a command killed while it waited is reaped below
     start.go = UniqueFd();
-    while (!init.has_ended())
-        dispatch(epoll.get(), pump.tick());
-    return init.exit_status();
+    while (!init.has_ended()) {
+        const int pause = pump.tick();
+        dispatch(epoll.get(), sooner(pause, lost.tick()));
+    }
+    return lost.route() < 0 ? init.exit_status() : tell_of_lost(log.get());
 }
 
 int run_command(const Start& start)

@@ -117,6 +117,21 @@ Failure parse_host_cookie(const char* value, Options& options)
     return {};
 }
 
+Failure parse_stop_when_lost(const char* value, Options& options)
+{
+    const char* colon = strchr(value, ':');
+    uint64_t after = 0;
+    uint64_t grace = 0;
+    if (colon == nullptr ||
+        !parse_number(value, static_cast<size_t>(colon - value), UINT32_MAX, after) ||
+        !parse_number(colon + 1, strlen(colon + 1), UINT32_MAX, grace))
+        return usage(value, "not SECONDS:GRACE");
+    options.stop_when_lost = true;
+    options.lost_after = static_cast<int64_t>(after);
+    options.lost_grace = static_cast<int64_t>(grace);
+    return {};
+}
+
 struct Option {
     const char* name;
     Failure (*parse)(const char* value, Options& options);
@@ -128,6 +143,7 @@ constexpr Option with_value[] = {
     {"--host-netns", parse_host_netns},
     {"--inside", parse_inside},
     {"--mark", parse_mark},
+    {"--stop-when-lost", parse_stop_when_lost},
 };
 
 const Option* find_option(const char* name)
@@ -149,6 +165,8 @@ Failure check_whole(const Options& options)
     }
     if ((options.inside == nullptr) != (options.mark == nullptr))
         return usage("--mark", "it belongs with --inside");
+    if (options.stop_when_lost && options.step_aside)
+        return usage("--stop-when-lost", "process 1 cannot be stopped from beside it");
     if (options.command == nullptr || options.command[0] == nullptr)
         return usage("--", "no command follows");
     return {};

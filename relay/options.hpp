@@ -3,7 +3,8 @@
 // holds no secret and no spelling variants:
 //
 //   anchorhold-relay [--inside DIR --mark TEXT] [--host-netns DEVICE:INODE] [--host-cookie N]
-//                    [--dns] [--step-aside] --endpoint PORT=TARGET ... -- COMMAND [ARG...]
+//                    [--dns] [--step-aside | --stop-when-lost SECONDS:GRACE] --endpoint PORT=TARGET
+//                    ... -- COMMAND [ARG...]
 //
 // TARGET is PATH/SOCKET[@DEVICE:INODE], or host:PORT: this machine's end of the container's link,
 // whose address `up` has left beside the mark.
@@ -37,7 +38,10 @@ constexpr unsigned max_endpoints = 16;
 struct Options {
     bool version;
     bool dns;
-    bool step_aside;    // the command is process 1, not we
+    bool step_aside; // the command is process 1, not we
+    bool stop_when_lost;
+    int64_t lost_after; // seconds without a broker until TERM
+    int64_t lost_grace; // seconds from there until KILL
     const char* inside; // directory with the file `enforced`, which must hold `mark`
     const char* mark;
     FileIdentity host_netns;

@@ -5,20 +5,12 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 
 namespace anchorhold::relay {
 namespace {
 
 constexpr int accepts_per_turn = 64;
 constexpr int64_t starved_pause = 100; // milliseconds
-
-int64_t now_milliseconds()
-{
-    timespec now = {};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); // cannot fail
-    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
 
 UniqueFd spare_descriptor()
 {
@@ -208,7 +200,7 @@ void Pump::admit(UniqueFd client, Route& route)
     drop_ended(route);
     if (route.head != nullptr)
         return wait_in_line(*stream);
-    switch (dial(route.target, route.socket)) {
+    switch (ask(route, route.socket)) {
     case Answer::connected: return join(*stream, UniqueFd(route.socket.release()));
     case Answer::pending: return await_broker(*stream, UniqueFd(route.socket.release()));
     case Answer::busy:
@@ -249,7 +241,7 @@ void Pump::drop_ended(Route& route)
 void Pump::retry(Route& route, int64_t now)
 {
     for (drop_ended(route); route.head != nullptr; drop_ended(route)) {
-        const Answer answer = dial(route.target, route.socket);
+        const Answer answer = ask(route, route.socket);
         if (answer == Answer::busy || answer == Answer::away) {
             route.pause = next_pause(route.pause);
             route.retry_at = now + route.pause;
@@ -305,7 +297,7 @@ void Pump::conclude(Stream& stream)
     Route& route = *stream.route;
     UniqueFd broker(stream.broker.fd);
     stream.broker.fd = -1;
-    switch (dial(route.target, broker)) {
+    switch (ask(route, broker)) {
     case Answer::connected:
         stream.broker.fd = broker.release();
         stream.phase = Phase::open;

@@ -22,16 +22,25 @@ bool must_be_first(std::string_view program)
     return std::ranges::find(first_programs, name) != first_programs.end();
 }
 
-Result<Relay> relay_for(Relay asked, const FirstProcess& first)
+Result<Relay> relay_for(const Switches& asked, const FirstProcess& first)
 {
-    if (asked == Relay::child && !first.own_pids) {
+    const bool known = first.own_pids && must_be_first(first.program);
+    const Relay relay = asked.relay != Relay::automatic ? asked.relay
+                        : known                         ? Relay::child
+                                                        : Relay::inside;
+    if (relay != Relay::child)
+        return relay;
+    if (!first.own_pids) {
         return fail(Code::invalid_request,
                     "relay: child needs a container with a pid namespace of its own, or it would "
                     "outlive its command");
     }
-    if (asked != Relay::automatic)
-        return asked;
-    return first.own_pids && must_be_first(first.program) ? Relay::child : Relay::inside;
+    if (asked.on_broker_lost == OnBrokerLost::stop) {
+        return fail(Code::invalid_request,
+                    "on_broker_lost: stop needs a command that is not process 1: say relay: inside "
+                    "or on_broker_lost: keep");
+    }
+    return relay;
 }
 
 } // namespace anchorhold

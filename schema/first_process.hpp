@@ -18,7 +18,8 @@ struct FirstProcess {      // what config.json makes process 1 of what
 bool must_be_first(std::string_view program);
 
 // `automatic` resolved: `child` for such a program, else `inside`. Refuses (invalid_request) a
-// `child` that nothing would end with its command.
-Result<Relay> relay_for(Relay asked, const FirstProcess& first);
+// `child` that nothing would end with its command, and one that could not stop it when its broker
+// is lost.
+Result<Relay> relay_for(const Switches& asked, const FirstProcess& first);
 
 } // namespace anchorhold

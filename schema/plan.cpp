@@ -63,6 +63,12 @@ void plan_relay(const Request& request, const std::vector<EndpointPlace>& places
     if (aside)
         argv.emplace_back("--step-aside");
     plan.relay = aside ? "child" : "inside";
+    if (request.switches.on_broker_lost == OnBrokerLost::stop) {
+        argv.insert(argv.end(),
+                    {"--stop-when-lost", std::to_string(request.switches.broker_lost_after) + ":" +
+                                             std::to_string(request.switches.broker_lost_grace)});
+        plan.on_broker_lost = "stop";
+    }
     for (const Endpoint& endpoint : request.endpoints) {
         argv.emplace_back("--endpoint");
         argv.push_back(std::to_string(endpoint.listen.number()) + "=" +

@@ -64,6 +64,7 @@ struct Plan {
     std::vector<std::pair<std::string, std::string>> env; // set, replacing equal names
     std::vector<std::string> command_prefix;              // relay's argv up to and with "--"
     std::string relay;                                    // "inside", "child"; empty: none
+    std::string on_broker_lost;                           // "stop" where it is; else empty
     std::vector<MountEdit> mounts;
     bool exempt_relay = false; // filtered: proxies stay, the relay's addresses go into NO_PROXY
     bool cover_hosts = false;  // the same of /etc/hosts: names pinned when the run was created

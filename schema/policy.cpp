@@ -61,7 +61,21 @@ Status check_honoured(json::View object)
     AH_CHECK(check_choice(object, "relay",
                           {{"auto", now}, {"inside", now}, {"child", now}, {"host", later}}),
              "");
-    return check_choice(object, "on_broker_lost", {{"keep", now}, {"stop", later}});
+    return {};
+}
+
+Status read_seconds(json::View object, std::string_view name, std::int64_t least,
+                    std::int64_t& into)
+{
+    constexpr std::int64_t most = 86'400;
+    if (const auto at = object.find(name)) {
+        AH_TRY(into, at->integer(), "");
+        if (into < least || into > most) {
+            return std::unexpected(at->expected("seconds from " + std::to_string(least) + " to " +
+                                                std::to_string(most)));
+        }
+    }
+    return {};
 }
 
 Result<Switches> read_switches(json::View object, Switches base)
@@ -81,6 +95,12 @@ Result<Switches> read_switches(json::View object, Switches base)
         base.relay = relay_from(word).value_or(Relay::automatic); // what is none was refused above
     }
     AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp), "");
+    AH_CHECK(read_member(object, "on_broker_lost",
+                         {{"keep", OnBrokerLost::keep}, {"stop", OnBrokerLost::stop}},
+                         base.on_broker_lost),
+             "");
+    AH_CHECK(read_seconds(object, "broker_lost_after", 1, base.broker_lost_after), "");
+    AH_CHECK(read_seconds(object, "broker_lost_grace", 0, base.broker_lost_grace), "");
     AH_CHECK(read_member(object, "forwarding",
                          {{"require", Forwarding::require}, {"enable", Forwarding::enable}},
                          base.forwarding),
@@ -126,7 +146,8 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
 {
     AH_CHECK(object.object(), "");
     AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
-                          "dns", "relay", "tcp", "on_broker_lost", "forwarding"}),
+                          "dns", "relay", "tcp", "on_broker_lost", "broker_lost_after",
+                          "broker_lost_grace", "forwarding"}),
              "");
     Profile profile;
     profile.name = object.key();
@@ -283,11 +304,28 @@ Result<Policy> read_policy(json::View root)
     AH_CHECK(root.object(), "");
     // First: another version may have other members.
     AH_CHECK(check_version(root), "");
-    AH_CHECK(root.only({"version",    "runtime", "default",       "annotations",
-                        "ceiling",    "sockets", "tcp_endpoints", "annotation_profiles",
-                        "allow",      "deny",    "voids",         "vsock",
-                        "dns",        "relay",   "tcp",           "on_broker_lost",
-                        "forwarding", "pool",    "upstream",      "profiles"}),
+    AH_CHECK(root.only({"version",
+                        "runtime",
+                        "default",
+                        "annotations",
+                        "ceiling",
+                        "sockets",
+                        "tcp_endpoints",
+                        "annotation_profiles",
+                        "allow",
+                        "deny",
+                        "voids",
+                        "vsock",
+                        "dns",
+                        "relay",
+                        "tcp",
+                        "on_broker_lost",
+                        "broker_lost_after",
+                        "broker_lost_grace",
+                        "forwarding",
+                        "pool",
+                        "upstream",
+                        "profiles"}),
              "");
     Policy policy;
     if (const auto at = root.find("runtime")) {

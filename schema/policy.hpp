@@ -21,6 +21,7 @@ enum class Vsock : std::uint8_t { deny, allow };
 enum class Dns : std::uint8_t { nxdomain, none };
 // Who is process 1: automatic, by the command; the relay (inside); the command (child).
 enum class Relay : std::uint8_t { automatic, inside, child };
+enum class OnBrokerLost : std::uint8_t { keep, stop };
 enum class Tcp : std::uint8_t { gate, veth };
 enum class Forwarding : std::uint8_t { require, enable };
 
@@ -31,6 +32,9 @@ struct Switches {
     Dns dns = Dns::nxdomain;
     Relay relay = Relay::automatic;
     Tcp tcp = Tcp::gate;
+    OnBrokerLost on_broker_lost = OnBrokerLost::keep;
+    std::int64_t broker_lost_after = 60; // seconds without a broker until TERM
+    std::int64_t broker_lost_grace = 10; // seconds from there until KILL
     Forwarding forwarding = Forwarding::require;
     friend bool operator==(const Switches&, const Switches&) = default;
 };

@@ -23,8 +23,9 @@ constexpr std::array<Members<std::string>, 4> names{{
     {"root", &Record::root},
     {"generation", &Record::generation},
 }};
-constexpr std::array<Members<std::string>, 5> sentences{{
+constexpr std::array<Members<std::string>, 6> sentences{{
     {"relay", &Record::relay},
+    {"on_broker_lost", &Record::on_broker_lost},
     {"profile", &Record::profile},
     {"sentence", &Record::sentence},
     {"code", &Record::code},

@@ -40,6 +40,7 @@ struct Record {
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
     std::string relay; // "inside": it is process 1; "child": the command is; empty: there is none
+    std::string on_broker_lost; // "stop" where that is the policy; else empty
     std::string sentence;
     Why why = Why::as_asked;
     std::string code;   // error code word when failed, else empty

@@ -234,6 +234,7 @@ std::string render_record(const Record& record)
                {"profile", one(record.profile)},
                {"technique", one(std::string(word_for(record.technique)))},
                {"relay", relay_of(record.relay)},
+               {"when a broker is lost", one(record.on_broker_lost)},
                {"endpoints", endpoint_lines(record.endpoints)},
                {"network", network_lines(record.network)},
                {"refused", refused_lines(record)},
@@ -269,6 +270,7 @@ Facts facts_of(const Plan& plan)
         {"network namespace", network_of(plan)},
         {"command", one(plan.command_prefix.empty() ? "" : joined(plan.command_prefix) + " ...")},
         {"relay", relay_of(plan.relay)},
+        {"when a broker is lost", one(plan.on_broker_lost)},
         {"mounts", mounts},
         {"hosts file", when(plan.cover_hosts, "names as they are when the run is created")},
         {"resolv.conf", when(plan.cover_resolv_conf, plan.command_prefix.empty()

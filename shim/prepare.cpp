@@ -242,7 +242,7 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
         AH_TRY(const FirstProcess first, first_process(config.root()), "config.json");
-        AH_TRY(into.request.switches.relay, relay_for(into.request.switches.relay, first), "");
+        AH_TRY(into.request.switches.relay, relay_for(into.request.switches, first), "");
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
     AH_CHECK(refuse_findings(into), ""); // its words come before those of an edit that cannot be
@@ -323,6 +323,7 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.posture = prepared.decision.posture;
     record.technique = prepared.decision.technique;
     record.relay = prepared.plan.relay;
+    record.on_broker_lost = prepared.plan.on_broker_lost;
     record.why = prepared.decision.why;
     record.reason = prepared.decision.detail;
     record.endpoints = prepared.request.endpoints;

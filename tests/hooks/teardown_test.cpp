@@ -102,6 +102,43 @@ TEST_CASE("over all states and owners: what has a live owner stays, all else goe
             }
 }
 
+TEST_CASE("the last record says that a broker was lost where that ends a run")
+{
+    for (const bool stops : {false, true})
+        for (const RunState was : {RunState::enforced, RunState::failed})
+            for (const Serves serves : {Serves::yes, Serves::no}) {
+                const Scratch scratch;
+                const StateDir state = open_state(scratch);
+                const UniqueFd broker = unix_socket(scratch / "broker.sock", serves);
+                Record record = a_record(was);
+                record.creator = somebody_gone();
+                record.on_broker_lost = stops ? "stop" : "";
+                const std::string path = scratch / "broker.sock";
+                record.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
+                                     *parse_target("unix:" + path, Code::invalid_request)}};
+                put(state, record);
+                CHECK(torn(state) == Torn::removed);
+                const bool lost = stops && was == RunState::enforced && serves == Serves::no;
+                CHECK(last_record(state).reason ==
+                      (lost ? "broker lost: endpoint model: nobody listens at " + path
+                            : record.reason));
+            }
+}
+
+TEST_CASE("a broker whose socket is gone is lost too")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    Record record = a_record(RunState::enforced);
+    record.on_broker_lost = "stop";
+    record.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
+                         *parse_target("unix:" + (scratch / "none/b"), Code::invalid_request)}};
+    put(state, record);
+    CHECK(torn(state) == Torn::removed);
+    CHECK(last_record(state).reason ==
+          "broker lost: endpoint model: nobody listens at " + (scratch / "none/b"));
+}
+
 TEST_CASE("a pid that another process has now is no owner")
 {
     const Scratch scratch;

@@ -160,6 +160,11 @@ TEST_CASE("anything else on the command line is refused in one sentence")
     };
     CHECK(before({}).empty());
     CHECK(before({"--nope"}) == "read argument \"--nope\": no such option");
+    CHECK(before({"--stop-when-lost", "60"}) == "read argument \"60\": not SECONDS:GRACE");
+    CHECK(before({"--stop-when-lost", ":1"}) == "read argument \":1\": not SECONDS:GRACE");
+    CHECK(before({"--stop-when-lost", "1:"}) == "read argument \"1:\": not SECONDS:GRACE");
+    CHECK(before({"--stop-when-lost", "1:1", "--step-aside"}) ==
+          "read argument \"--stop-when-lost\": process 1 cannot be stopped from beside it");
     CHECK(before({"--dns=1"}) == "read argument \"--dns=1\": no such option");
     CHECK(before({"--version"}) == "read argument \"--version\": no such option");
     CHECK(before({"--mark", "x"}) == "read argument \"--mark\": it belongs with --inside");

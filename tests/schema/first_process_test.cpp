@@ -30,22 +30,36 @@ TEST_CASE("the relay steps aside for these alone unless something was said")
 {
     for (const bool own : {false, true}) {
         for (const std::string& program : first) {
-            CHECK(*relay_for(Relay::automatic, {program, own}) ==
-                  (own ? Relay::child : Relay::inside));
-            CHECK(*relay_for(Relay::inside, {program, own}) == Relay::inside);
+            CHECK(*relay_for({}, {program, own}) == (own ? Relay::child : Relay::inside));
+            CHECK(*relay_for({.relay = Relay::inside}, {program, own}) == Relay::inside);
         }
         for (const std::string& program : any)
-            CHECK(*relay_for(Relay::automatic, {program, own}) == Relay::inside);
+            CHECK(*relay_for({}, {program, own}) == Relay::inside);
     }
-    CHECK(*relay_for(Relay::child, {"sh", true}) == Relay::child);
+    CHECK(*relay_for({.relay = Relay::child}, {"sh", true}) == Relay::child);
 }
 
 TEST_CASE("a relay that nothing would end with its command is refused")
 {
-    const auto refused = relay_for(Relay::child, {"/sbin/init", false});
+    const auto refused = relay_for({.relay = Relay::child}, {"/sbin/init", false});
     REQUIRE(!refused);
     CHECK(refused.error().code == Code::invalid_request);
     CHECK(refused.error().what ==
           "relay: child needs a container with a pid namespace of its own, or it would outlive its "
           "command");
+}
+
+TEST_CASE("a command that could not be stopped with its broker is refused")
+{
+    Switches stop;
+    stop.on_broker_lost = OnBrokerLost::stop;
+    CHECK(*relay_for(stop, {"sh", true}) == Relay::inside);
+    const auto refused = relay_for(stop, {"/sbin/init", true});
+    REQUIRE(!refused);
+    CHECK(refused.error().code == Code::invalid_request);
+    CHECK(refused.error().what ==
+          "on_broker_lost: stop needs a command that is not process 1: say relay: inside or "
+          "on_broker_lost: keep");
+    stop.relay = Relay::inside;
+    CHECK(*relay_for(stop, {"/sbin/init", true}) == Relay::inside);
 }

@@ -165,6 +165,20 @@ TEST_CASE("a relayed run starts behind the relay, with its sockets' directories 
     CHECK(planned(asking(Egress::off), {model, search}) == expected);
 }
 
+TEST_CASE("on_broker_lost: stop is the relay's to do")
+{
+    Request request = asking(Egress::off);
+    Plan expected = planned(request, {model});
+    request.switches.on_broker_lost = OnBrokerLost::stop;
+    request.switches.broker_lost_after = 5;
+    request.switches.broker_lost_grace = 2;
+    expected.on_broker_lost = "stop";
+    const auto at = std::ranges::find(expected.command_prefix, "--endpoint");
+    expected.command_prefix.insert(at, {"--stop-when-lost", "5:2"});
+    CHECK(planned(request, {model}) == expected);
+    CHECK(planned(request, {}).on_broker_lost.empty());
+}
+
 TEST_CASE("relay: child makes the command process 1 and changes nothing else")
 {
     Request request = asking(Egress::off);

@@ -55,6 +55,7 @@ constexpr const char* whole = R"({ "version": 1,
   "relay": "auto",
   "tcp": "gate",
   "on_broker_lost": "keep",
+  "broker_lost_after": 60, "broker_lost_grace": 10,
   "forwarding": "require",
   "pool": "198.18.0.0/15", "upstream": null,
   "profiles": { "agent": { "egress": "off", "env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:8080"},
@@ -234,7 +235,7 @@ TEST_CASE("C-51: values are taken as they are written, blanks and dollars includ
 
 TEST_CASE("a value that a later version will honour is refused as not available yet")
 {
-    for (const std::string value : {R"("relay":"host")", R"("on_broker_lost":"stop")"}) {
+    for (const std::string value : {R"("relay":"host")"}) {
         const std::string name = value.substr(1, value.find(':') - 2);
         CHECK(refusal("{" + value + "}") == name + ": not available yet");
         CHECK(in_profile(value) == "profiles.p." + name + ": not available yet");
@@ -242,6 +243,24 @@ TEST_CASE("a value that a later version will honour is refused as not available 
     CHECK(in_profile(R"("cri":true)") == "profiles.p.cri: not available yet");
     CHECK(refusal(R"({"upstream":"http://proxy:3128"})") == "upstream: not available yet");
     CHECK(refusal(R"({"profiles":{"p":{"cri":false}}})").empty());
+}
+
+TEST_CASE("what a lost broker means is the policy's word, and a profile's over it")
+{
+    const Policy policy = policy_of(R"({"on_broker_lost":"stop","broker_lost_after":5,
+        "profiles":{"k":{"on_broker_lost":"keep"},"g":{"broker_lost_grace":0}}})");
+    CHECK(policy.switches.on_broker_lost == OnBrokerLost::stop);
+    CHECK(policy.switches.broker_lost_after == 5);
+    CHECK(policy.switches.broker_lost_grace == 10);
+    CHECK(policy.find("k")->switches.on_broker_lost == OnBrokerLost::keep);
+    CHECK(policy.find("g")->switches.on_broker_lost == OnBrokerLost::stop);
+    CHECK(policy.find("g")->switches.broker_lost_grace == 0);
+    CHECK(Policy().switches.on_broker_lost == OnBrokerLost::keep);
+    for (const std::string seconds : {"0", "86401", "-1"})
+        CHECK(refusal(R"({"broker_lost_after":)" + seconds + "}") ==
+              "broker_lost_after: expected seconds from 1 to 86400");
+    CHECK(refusal(R"({"broker_lost_grace":-1})") ==
+          "broker_lost_grace: expected seconds from 0 to 86400");
 }
 
 TEST_CASE("who is process 1 is the policy's word, and a profile's over it")

@@ -44,6 +44,7 @@ Record full()
     record.state = RunState::enforced;
     record.requested = Egress::open;
     record.relay = "child";
+    record.on_broker_lost = "stop";
     record.profile = "agent";
     record.posture = Posture::relayed;
     record.technique = Technique::relay;
@@ -156,6 +157,7 @@ TEST_CASE("a whole record as programs see it")
   "technique": "none",
   "why": "as_asked",
   "relay": "",
+  "on_broker_lost": "",
   "profile": "",
   "sentence": "",
   "code": "",
