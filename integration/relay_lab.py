@@ -20,6 +20,7 @@ import traceback
 
 RELAY = os.environ.get("AH_RELAY", "")
 PORT = 8080
+MEBIBYTE = 1 << 20
 SECONDS_PER_CASE = 60
 
 _cases = []
@@ -275,6 +276,13 @@ def connect(port=PORT, address="127.0.0.1"):
     return socket.create_connection((address, port), timeout=SECONDS_PER_CASE)
 
 
+def connect_or_reset():
+    try:
+        return connect()
+    except ConnectionResetError:  # before connect(2) had returned
+        return None
+
+
 def read_all(connection):
     parts = []
     while part := connection.recv(1 << 16):
@@ -310,3 +318,42 @@ def reset(connection):
 def echo(connection):
     while data := connection.recv(1 << 16):
         connection.sendall(data)
+
+
+def endpoint(directory, name="broker.sock", port=PORT):
+    return f"{port}={directory}/{name}"
+
+
+def socket_path(directory):
+    return f"{directory}/broker.sock"
+
+
+class Pair:
+    """A relay with both ends of one connection in hand."""
+
+    def __init__(self, directory, **relay):
+        self.broker = Broker(socket_path(directory))
+        self.relay = Relay(endpoint(directory), **relay)
+        self.base = len(self.relay.descriptors())
+        self.client = connect()
+        self.server = self.broker.accept()
+        self.server.settimeout(60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.close()
+        self.server.close()
+        self.broker.close()
+        self.relay.__exit__()
+
+
+def private_kib(relay):
+    lines = read(f"/proc/{relay.pid}/smaps_rollup").splitlines()
+    fields = dict(line.split(":", 1) for line in lines[1:])
+    return int(fields["Pss_Anon"].split()[0])
+
+
+def hard_limit(relay):
+    return resource.prlimit(relay.pid, resource.RLIMIT_NOFILE)[1]

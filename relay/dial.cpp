@@ -26,6 +26,9 @@ bool enter(int directory)
     return true;
 }
 
+// The kernel doubles it. A Unix socket has a fifth less by default, which costs uploads a tenth.
+constexpr int send_buffer = 256 << 10;
+
 UniqueFd new_socket(int family)
 {
     return UniqueFd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -55,8 +58,10 @@ Answer dial_tcp(const sockaddr_in& target, UniqueFd& socket)
 
 Answer dial_unix(const Target& target, UniqueFd& socket)
 {
-    if (!socket)
+    if (!socket) {
         socket = new_socket(AF_UNIX);
+        (void)setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+    }
     if (!socket || !enter(target.directory))
         return Answer::refused;
     sockaddr_un address = {};
@@ -77,7 +82,6 @@ Answer dial_unix(const Target& target, UniqueFd& socket)
 int prepare_tcp(int fd)
 {
     constexpr int on = 1;
-    constexpr int send_buffer = 256 << 10;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer) != 0)

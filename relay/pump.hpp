@@ -5,6 +5,8 @@
 //   for (;;)
 //       dispatch(epoll, pump.tick());
 //
+// It must block or ignore SIGPIPE: splice(2) cannot be asked not to raise it.
+//
 // Accepting. A listener is level-triggered and hands over at most a batch per turn. When there is
 // no descriptor left (EMFILE), one held in reserve is given up to accept the client and reset it
 // at once: a client left in the backlog would hang, and a listener left ready would spin. If even

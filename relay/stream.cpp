@@ -13,6 +13,7 @@ namespace anchorhold::relay {
 namespace {
 
 constexpr size_t scratch_size = 64 << 10;
+constexpr size_t least_bulk = 16 << 10;
 constexpr int reads_per_turn = 16; // a mebibyte, then others get their turn
 constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 char scratch[scratch_size];
@@ -45,10 +46,21 @@ ssize_t push(Side& to, const char* bytes, size_t size)
     return taken;
 }
 
+bool has_rest(const Flow& flow)
+{
+    return flow.begin < flow.end;
+}
+
+// Only an empty pipe can be used by another flow.
 void free_rest(Flow& flow)
 {
-    free(flow.rest);
-    flow.rest = nullptr;
+    if (!has_rest(flow))
+        return;
+    if (flow.piped)
+        close_pipe(flow.pipe);
+    else
+        free(flow.rest);
+    flow.begin = flow.end = 0;
 }
 
 Step push_rest(Flow& flow, Side& to)
@@ -56,10 +68,24 @@ Step push_rest(Flow& flow, Side& to)
     const ssize_t taken = push(to, flow.rest + flow.begin, flow.end - flow.begin);
     if (taken < 0)
         return Step::sink_failed;
-    flow.begin += static_cast<uint32_t>(taken);
-    if (flow.begin < flow.end)
-        return Step::moved;
-    free_rest(flow);
+    if (flow.begin + static_cast<uint32_t>(taken) == flow.end)
+        free_rest(flow);
+    else
+        flow.begin += static_cast<uint32_t>(taken);
+    return Step::moved;
+}
+
+Step drain(Flow& flow, Side& to)
+{
+    const ssize_t taken = drain_pipe(flow.pipe, to.fd, flow.end - flow.begin);
+    if (taken < 0 && errno != EAGAIN)
+        return Step::sink_failed;
+    if (taken > 0)
+        flow.begin += static_cast<uint32_t>(taken);
+    if (has_rest(flow))
+        to.writable = false;
+    else
+        give_pipe(flow.pipe);
     return Step::moved;
 }
 
@@ -75,19 +101,14 @@ Step deliver(Flow& flow, Side& to, size_t size)
     if (flow.rest == nullptr)
         return Step::source_failed; // bytes are lost: both ends must know
     memcpy(flow.rest, scratch + taken, left);
+    flow.piped = false;
     flow.begin = 0;
     flow.end = static_cast<uint32_t>(left);
     return Step::moved;
 }
 
-Step step(Flow& flow, Side& from, Side& to)
+Step copy(Flow& flow, Side& from, Side& to)
 {
-    if (!flow.dropping && !to.writable)
-        return Step::idle;
-    if (flow.rest != nullptr)
-        return push_rest(flow, to);
-    if (flow.ended || !from.readable)
-        return Step::idle;
     const ssize_t size = receive(from);
     if (size < 0) {
         from.readable = false;
@@ -97,7 +118,42 @@ Step step(Flow& flow, Side& from, Side& to)
         flow.ended = true;
         return Step::ended;
     }
+    flow.bulk = static_cast<size_t>(size) == sizeof scratch;
     return flow.dropping ? Step::moved : deliver(flow, to, static_cast<size_t>(size));
+}
+
+// An error that was told once is told no more, so it counts here too.
+Step pass(Flow& flow, Side& from, Side& to)
+{
+    Pipe pipe;
+    if (!take_pipe(pipe))
+        return copy(flow, from, to);
+    const ssize_t size = fill_pipe(pipe, from.fd);
+    if (size <= 0) {
+        const int number = size == 0 ? 0 : errno;
+        give_pipe(pipe);
+        if (number == 0 || (number == EAGAIN && (from.seen & early_stops) != 0))
+            return copy(flow, from, to);
+        from.readable = false;
+        return number == EAGAIN ? Step::idle : Step::source_failed;
+    }
+    flow.bulk = static_cast<size_t>(size) >= least_bulk;
+    flow.pipe = pipe;
+    flow.piped = true;
+    flow.begin = 0;
+    flow.end = static_cast<uint32_t>(size);
+    return drain(flow, to);
+}
+
+Step step(Flow& flow, Side& from, Side& to)
+{
+    if (!flow.dropping && !to.writable)
+        return Step::idle;
+    if (has_rest(flow))
+        return flow.piped ? drain(flow, to) : push_rest(flow, to);
+    if (flow.ended || !from.readable)
+        return Step::idle;
+    return flow.bulk && !flow.dropping ? pass(flow, from, to) : copy(flow, from, to);
 }
 
 // The broker takes nothing more. Only the kernel knows at this moment whether it is gone or has
@@ -117,7 +173,7 @@ Verdict verdict_of(const Stream& stream)
 {
     if (!stream.down.ended || (!stream.up.ended && !stream.broker_gone))
         return Verdict::wait;
-    return stream.lost || stream.up.rest != nullptr ? Verdict::reset : Verdict::close;
+    return stream.lost || has_rest(stream.up) ? Verdict::reset : Verdict::close;
 }
 
 // A half-close. A peer that is gone already (ENOTCONN) is reported by an event.
@@ -183,6 +239,7 @@ void finish(Stream& stream, Verdict verdict)
 {
     free_rest(stream.up);
     free_rest(stream.down);
+    close_spare_pipe();
     if (verdict == Verdict::reset) {
         reset_on_close(stream.client.fd);
         reset_on_close(stream.broker.fd); // -1 when there is none yet

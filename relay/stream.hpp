@@ -5,7 +5,8 @@
 // reads into one scratch buffer shared by all and writes at once; what the other side does not
 // take is kept as the flow's `rest`, and nothing more is read until that is gone. So order is
 // kept by construction and a stalled reader costs at most one buffer. There is no timer: silence
-// is not an error.
+// is not an error. What comes in bulk is not copied (relay/pipe.hpp); the rest is then what a pipe
+// still holds.
 //
 // Readiness is edge-triggered. `readable` and `writable` are set by events and cleared by EAGAIN;
 // a read that came back short also clears `readable`, which saves the read that would say EAGAIN,
@@ -31,6 +32,7 @@
 //                                    TCP would; the answer goes on
 #pragma once
 
+#include "relay/pipe.hpp"
 #include "relay/watch.hpp"
 
 #include <stddef.h>
@@ -51,12 +53,19 @@ struct Side : Watch { // 24 bytes; a stream has 128
 
 constexpr uint32_t stream_events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
+// What was read and not yet written: nothing where begin == end, else bytes of a pipe where it is
+// `piped`, else of `rest`.
 struct Flow {
-    char* rest; // malloc'ed, or nullptr; the only heap of the relay
+    union {
+        char* rest; // malloc'ed: the only heap of the relay
+        Pipe pipe;
+    };
     uint32_t begin;
     uint32_t end;
     bool ended;    // its last byte was read and written
     bool dropping; // its sink takes no more
+    bool piped;
+    bool bulk; // the last read brought much
 };
 
 enum class Phase : uint8_t { none, dialing, connecting, open, ended };
