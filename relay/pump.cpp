@@ -338,13 +338,18 @@ void Pump::run(Stream& stream)
 
 void Pump::end(Stream& stream, Verdict verdict)
 {
-    if (stream.queued && stream.phase == Phase::dialing) {
-        --stream.route->waiting;
-        --waiting_;
-    }
+    Route& route = *stream.route;
+    const bool was_in_line = stream.queued && stream.phase == Phase::dialing;
     finish(stream, verdict);
     if (!stream.queued)
         queue(stream);
+    if (!was_in_line)
+        return;
+    --waiting_;
+    if (--route.waiting == 0) { // no tick is going to come for those
+        drop_ended(route);
+        route.socket = UniqueFd();
+    }
 }
 
 void Pump::queue(Stream& stream)
