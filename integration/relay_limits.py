@@ -94,6 +94,15 @@ def _(directory):
         eventually(relay.waits_for_ever, "it is idle again")
 
 
+@case("an idle relay has 64 KiB of its own")
+def _(directory):
+    # socket-proxyd has 890, haproxy 4400, nginx 8900. A page of the stack and of the heap each are
+    # more or less, by where the kernel puts them.
+    with Relay(endpoint(directory)) as relay:
+        eventually(relay.waits_for_ever, "it is idle")
+        assert private_kib(relay) <= 72, private_kib(relay)
+
+
 class MemoryGroup:
     """A memory cgroup of either version with a limit. What is started by it is charged to it."""
 

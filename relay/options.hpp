@@ -27,9 +27,9 @@ struct Endpoint {
     const char* text; // as given, for messages
     uint16_t port;
     uint16_t host_port;       // 0: a Unix socket
-    char directory[PATH_MAX]; // absolute
-    char socket[108];         // the file name in it, as long as a sun_path can be
     FileIdentity identity;    // of the directory
+    char socket[108];         // the file name in it, as long as a sun_path can be
+    char directory[PATH_MAX]; // absolute; last, as most of it stays untouched
 };
 
 constexpr unsigned max_endpoints = 16;
@@ -47,9 +47,9 @@ struct Options {
     FileIdentity host_netns;
     bool host_cookie_known;
     uint64_t host_cookie; // SO_NETNS_COOKIE of the host's namespace
-    Endpoint endpoints[max_endpoints];
+    char** command;       // ends with a null pointer
     unsigned endpoint_count;
-    char** command; // ends with a null pointer
+    Endpoint endpoints[max_endpoints]; // last likewise
 };
 
 // `options` arrives zeroed.
