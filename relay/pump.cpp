@@ -255,12 +255,10 @@ void Pump::retry(Route& route, int64_t now)
             return expire(route, now - busy_limit);
         }
         route.pause = 0;
-        if (answer == Answer::refused) {
+        if (answer == Answer::refused)
             end(stream, Verdict::reset);
-            continue;
-        }
-        // What its client sent while it waited goes on its way with the broker's first event.
-        join(stream, UniqueFd(route.socket.release()));
+        else
+            join(stream, UniqueFd(route.socket.release()));
     }
     route.socket = UniqueFd();
 }
@@ -279,7 +277,8 @@ void Pump::join(Stream& stream, UniqueFd broker)
 {
     stream.broker.writable = true;
     stream.phase = Phase::open;
-    attach(stream, UniqueFd(broker.release()));
+    attach(stream, UniqueFd(broker.release()), stream_events);
+    run(stream); // what its client sent while it waited
 }
 
 // Between accept and answer: in no line, and still the client may leave.
@@ -288,7 +287,8 @@ void Pump::await_broker(Stream& stream, UniqueFd broker)
     if (stream.since < 0)
         stream.since = now_milliseconds();
     stream.phase = Phase::connecting;
-    attach(stream, UniqueFd(broker.release()));
+    stream.broker.asks_room = true;
+    attach(stream, UniqueFd(broker.release()), stream_events | EPOLLOUT);
 }
 
 // The answer has come, as an event.
@@ -316,12 +316,12 @@ void Pump::conclude(Stream& stream)
     }
 }
 
-void Pump::attach(Stream& stream, UniqueFd broker)
+void Pump::attach(Stream& stream, UniqueFd broker, uint32_t events)
 {
     stream.broker.ready = broker_ready;
     stream.broker.stream = &stream;
     stream.broker.fd = broker.release();
-    if (watch(epoll_, stream.broker.fd, stream_events, stream.broker) != 0)
+    if (watch(epoll_, stream.broker.fd, events, stream.broker) != 0)
         end(stream, Verdict::reset);
 }
 
@@ -333,7 +333,9 @@ void Pump::run(Stream& stream)
     if (verdict == Verdict::again && !stream.queued)
         queue(stream);
     if (verdict == Verdict::close || verdict == Verdict::reset)
-        end(stream, verdict);
+        return end(stream, verdict);
+    if (ask_room(epoll_, stream) != 0)
+        end(stream, Verdict::reset);
 }
 
 void Pump::end(Stream& stream, Verdict verdict)

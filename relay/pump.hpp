@@ -79,7 +79,7 @@ private:
     void join(Stream& stream, UniqueFd broker);
     void await_broker(Stream& stream, UniqueFd broker);
     void conclude(Stream& stream);
-    void attach(Stream& stream, UniqueFd broker);
+    void attach(Stream& stream, UniqueFd broker, uint32_t events);
     void run(Stream& stream);
     void end(Stream& stream, Verdict verdict);
     void queue(Stream& stream);

@@ -229,6 +229,20 @@ Verdict advance(Stream& stream)
     return Verdict::again;
 }
 
+int ask_room(int epoll, Stream& stream)
+{
+    Side* const sides[] = {&stream.client, &stream.broker};
+    for (Side* side : sides) {
+        if (side->writable || side->asks_room)
+            continue;
+        side->asks_room = true;
+        if (const int number = rewatch(epoll, side->fd, stream_events | EPOLLOUT, *side);
+            number != 0)
+            return number;
+    }
+    return 0;
+}
+
 void reset_on_close(int fd)
 {
     const linger none = {1, 0};

@@ -47,11 +47,13 @@ struct Side : Watch { // 24 bytes; a stream has 128
     Stream* stream;
     int fd;
     uint16_t seen; // EPOLLRDHUP, EPOLLHUP, EPOLLERR, EPOLLPRI: they stay
-    bool readable;
-    bool writable;
+    bool readable : 1;
+    bool writable : 1;
+    bool asks_room : 1; // is watched for EPOLLOUT
 };
 
-constexpr uint32_t stream_events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+// EPOLLOUT only once a write did not fit: else the peer's every read would wake us for nothing.
+constexpr uint32_t stream_events = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
 // What was read and not yet written: nothing where begin == end, else bytes of a pipe where it is
 // `piped`, else of `rest`.
@@ -97,6 +99,10 @@ void note(Side& side, uint32_t events);
 
 // Moves what can be moved.
 Verdict advance(Stream& stream);
+
+// To be called before waiting: has the kernel tell when a side takes bytes again, if it does not
+// now. 0 or an errno.
+int ask_room(int epoll, Stream& stream);
 
 // Frees the rests and closes both sockets, with RST if asked.
 void finish(Stream& stream, Verdict verdict);
