@@ -23,7 +23,8 @@ const std::map<std::string, std::vector<std::string>> rooms{
     {"hooks", {"hooks/", "schema/", "relay/pump.hpp"}},
     {"relay", {"relay/", "schema/unique_fd.hpp"}},
     {"tests", {"tests/", "schema/", "shim/", "hooks/", "relay/"}},
-    {"integration", {"attempt.hpp", "contenders.hpp", "load.hpp", "order.hpp"}}, // black box: its programs know what lies beside them
+    // Black box: its programs know what lies beside them.
+    {"integration", {"attempt.hpp", "contenders.hpp", "load.hpp", "order.hpp"}},
     {"contrib", {}},
 };
 const std::set<std::string> product{"schema", "shim", "hooks", "relay"};
