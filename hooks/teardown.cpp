@@ -90,13 +90,13 @@ bool has_listener(const std::string& path)
 // told. So we look ourselves, and say what we see.
 void note_lost_broker(Record& record)
 {
-    if (record.state != RunState::ended || record.on_broker_lost.empty() || !record.reason.empty())
+    if (record.state != RunState::ended || record.on_broker_lost.empty())
         return;
     for (const Endpoint& endpoint : record.endpoints) {
         const auto* const target = std::get_if<UnixTarget>(&endpoint.to);
         if (target != nullptr && !has_listener(target->path)) {
-            record.reason = "broker lost: endpoint " + endpoint.name + ": nobody listens at " +
-                            printable(target->path);
+            add_reason(record, "broker lost: nobody listens at " + printable(target->path) +
+                                   " for endpoint " + endpoint.name + ", seen at teardown");
             return;
         }
     }
@@ -118,11 +118,11 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     mark_finished(record);
     note_lost_broker(record);
     if (const auto done = put_back(state, record); !done)
-        add_reason(record, done.error()); // nothing of ours holds the run up for it
+        add_reason(record, done.error().what); // nothing of ours holds the run up for it
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);
     if (auto done = unplugged ? std::move(emptied) : std::move(unplugged); !done) {
-        add_reason(record, done.error());
+        add_reason(record, done.error().what);
         (void)state.write(record); // the error below says what matters
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));
     }

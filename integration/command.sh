@@ -174,7 +174,7 @@ lost() {
     stop "$broker"
     wait "$cell"
     same 125 $? && contains "$(<"$lab/lost.err")" "anchorhold-relay: broker lost: " &&
-        same "broker lost: endpoint lost: nobody listens at $brokers/lost/broker.sock" \
+        same "broker lost: nobody listens at $brokers/lost/broker.sock for endpoint lost, seen at teardown" \
             "$("$runtime" show --json lost | jq --raw-output .reason)"
 }
 check "a broker that is lost ends the run, and the record says so" lost

@@ -718,6 +718,21 @@ def _(directory):
             ), said
 
 
+@case("a stalled reader of the log does not hold a run whose broker is lost")
+def _(directory):
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(writing, True)  # full, and nobody reads
+    with asker(directory, "1:0", "stays", stderr=writing) as relay:
+        assert relay.process.wait(10) == 125
+    os.close(reading)
+    os.close(writing)
+
+
 @case("a broker that comes back in time, and one that nobody asks for, stop nothing")
 def _(directory):
     with asker(directory, "1000:0", "ends") as relay:

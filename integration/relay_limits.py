@@ -5,8 +5,10 @@
 Where it says so, a comment names what other relays do in the same place; see relay_semantics.py.
 """
 
+import errno
 import os
 import resource
+import sys
 import threading
 
 from relay_lab import (
@@ -44,6 +46,33 @@ def _(directory):
         eventually(lambda: relay.descriptors() == base, "descriptors are as before")
         assert broker.connections == 2200
         assert private_kib(relay) - kib < 128
+
+
+REFUSES_SPLICE = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 275, "aarch64": 76}[os.uname().machine]
+filter = struct.pack("=HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number,
+                     0x06, 0, 0, 0x00050000 | int(sys.argv[1]), 0x06, 0, 0, 0x7FFF0000)
+class Program(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(4, filter)), 0, 0) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@case("bulk passes where the container's seccomp profile refuses splice")
+def _(directory):
+    for number in (errno.EPERM, errno.ENOSYS):
+        wrapper = (sys.executable, "-c", REFUSES_SPLICE, str(number))
+        with Broker(socket_path(directory), echo), Relay(endpoint(directory), wrapper=wrapper):
+            with connect() as client:
+                sent = os.urandom(8 * MEBIBYTE)
+                writer = threading.Thread(target=client.sendall, args=(sent,))
+                writer.start()
+                assert exactly(client, len(sent)) == sent
+                writer.join()
 
 
 def served_or_reset(clients):

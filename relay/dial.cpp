@@ -104,9 +104,9 @@ int64_t now_milliseconds()
 Answer ask(Route& route, UniqueFd& socket)
 {
     const Answer answer = dial(route.target, socket);
-    if (answer != Answer::away) {
+    if (answer == Answer::connected || answer == Answer::busy) {
         route.away_since = 0;
-    } else if (route.away_since == 0) {
+    } else if (answer == Answer::away && route.away_since == 0) {
         route.away_since = now_milliseconds();
     }
     return answer;

@@ -66,7 +66,7 @@ struct Route {
     int64_t pause = 0;
     int64_t retry_at = 0;
     UniqueFd socket;        // the head's, not yet connected
-    int64_t away_since = 0; // the broker was, from then to the last answer; 0: it was not
+    int64_t away_since = 0; // since when nobody was found; 0: somebody was
 };
 
 int64_t now_milliseconds(); // of CLOCK_MONOTONIC

@@ -30,7 +30,7 @@
 // any init's, does not see such a child, neither alive nor dead; a double fork would not do, as
 // what is reparented to process 1 gets SIGCHLD for its exit signal (kernel/exit.c,
 // reparent_leader). It leads a session of its own without a terminal, blocks every signal, so that
-// only SIGKILL ends it, and dies with the pid namespace.
+// only SIGKILL ends it and SIGSTOP holds it, and dies with the pid namespace.
 #pragma once
 
 #include "relay/failure.hpp"

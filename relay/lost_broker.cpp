@@ -14,11 +14,8 @@ int milliseconds_until(int64_t then, int64_t now)
     return then - now < INT_MAX ? static_cast<int>(then - now) : INT_MAX;
 }
 
-bool is_away(Route& route)
-{
-    UniqueFd socket;
-    return ask(route, socket) == Answer::away;
-}
+constexpr int64_t pending_pause = 50; // milliseconds until the same question is asked again
+constexpr int64_t refused_pause = 1000;
 
 } // namespace
 
@@ -43,6 +40,27 @@ int LostBroker::stop_in_time(int64_t now)
     return -1;
 }
 
+// Milliseconds until it wants to be asked again. Who has come back is away no more.
+int LostBroker::ask_at_last(int at, int64_t now)
+{
+    if (asked_ == at && now < ask_at_)
+        return milliseconds_until(ask_at_, now);
+    const Answer answer = ask(pump_->route(static_cast<unsigned>(at)), question_);
+    const bool is_open = answer == Answer::pending || answer == Answer::refused;
+    asked_ = is_open ? at : no_route;
+    ask_at_ = now + (answer == Answer::pending ? pending_pause : refused_pause);
+    if (answer != Answer::pending)
+        question_ = UniqueFd();
+    if (is_open)
+        return milliseconds_until(ask_at_, now);
+    if (answer == Answer::away) {
+        route_ = at;
+        kill_at_ = now + grace_;
+        (void)kill(command_, SIGTERM);
+    }
+    return 0;
+}
+
 int LostBroker::tick()
 {
     const int64_t now = now_milliseconds();
@@ -53,15 +71,13 @@ int LostBroker::tick()
         Route& route = pump_->route(at);
         if (route.away_since == 0)
             continue;
-        const int left = milliseconds_until(route.away_since + after_, now);
-        if (left > 0) {
-            next = next < 0 || left < next ? left : next;
-        } else if (is_away(route)) { // else it has come back, and its time begins anew
-            route_ = static_cast<int>(at);
-            kill_at_ = now + grace_;
-            (void)kill(command_, SIGTERM);
+        int left = milliseconds_until(route.away_since + after_, now);
+        if (left == 0 && (asked_ == no_route || asked_ == static_cast<int>(at)))
+            left = ask_at_last(static_cast<int>(at), now);
+        if (route_ >= 0)
             return stop_in_time(now);
-        }
+        if (route.away_since != 0 && left > 0)
+            next = next < 0 || left < next ? left : next;
     }
     return next;
 }

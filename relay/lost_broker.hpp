@@ -22,7 +22,9 @@ public:
     int route() const { return route_; }
 
 private:
+    static constexpr int no_route = -1;
     int stop_in_time(int64_t now);
+    int ask_at_last(int at, int64_t now);
 
     Pump* pump_ = nullptr;
     unsigned routes_ = 0;
@@ -30,7 +32,10 @@ private:
     int64_t after_ = 0; // milliseconds
     int64_t grace_ = 0;
     int64_t kill_at_ = 0;
-    int route_ = -1;
+    int route_ = no_route;
+    int asked_ = no_route; // whose broker has not answered yet
+    int64_t ask_at_ = 0;
+    UniqueFd question_;
     bool killed_ = false;
 };
 

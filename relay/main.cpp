@@ -24,6 +24,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -135,7 +136,9 @@ int tell_of_lost(int log)
         .add(" for ")
         .add_number(options.lost_after)
         .add(" s, so the command was stopped");
-    line.print(log);
+    pollfd room = {log, POLLOUT, 0};
+    if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) // else a stalled reader holds us
+        line.print(log);
     return own_failure;
 }
 

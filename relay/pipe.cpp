@@ -17,6 +17,7 @@ constexpr int most = 256 << 10;
 
 Pipe spare = {};
 bool has_spare = false;
+bool given_up = false;
 
 // splice(2) knows no MSG_NOSIGNAL, and may raise it behind a success: a part was taken, then the
 // reader left. It is pending for this thread, and taken before whoever reads signals hears of it;
@@ -42,7 +43,7 @@ bool take_pipe(Pipe& pipe)
         return true;
     }
     int ends[2];
-    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+    if (given_up || pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
         return false;
     (void)fcntl(ends[0], F_SETPIPE_SZ, most); // over quota it keeps what it has
     pipe = {ends[0], ends[1]};
@@ -68,6 +69,15 @@ void close_spare_pipe()
     if (has_spare)
         close_pipe(spare);
     has_spare = false;
+}
+
+bool give_up_pipes(int number)
+{
+    if (number != EPERM && number != EACCES && number != ENOSYS && number != EINVAL)
+        return false;
+    close_spare_pipe();
+    given_up = true;
+    return true;
 }
 
 ssize_t fill_pipe(const Pipe& pipe, int from)

@@ -26,6 +26,10 @@ void give_pipe(const Pipe& pipe);
 void close_pipe(const Pipe& pipe);
 void close_spare_pipe();
 
+// The container's seccomp profile, which is ours too, may refuse splice(2): then nobody gets a pipe
+// any more. `number` is fill_pipe's errno; true if it says so.
+bool give_up_pipes(int number);
+
 // As much as is there and fits, without waiting. As read(2), except that 0 does not mean the end:
 // nothing came, for instance because urgent data stands in the way.
 ssize_t fill_pipe(const Pipe& pipe, int from);

@@ -132,7 +132,8 @@ Step pass(Flow& flow, Side& from, Side& to)
     if (size <= 0) {
         const int number = size == 0 ? 0 : errno;
         give_pipe(pipe);
-        if (number == 0 || (number == EAGAIN && (from.seen & early_stops) != 0))
+        if (number == 0 || (number == EAGAIN && (from.seen & early_stops) != 0) ||
+            give_up_pipes(number))
             return copy(flow, from, to);
         from.readable = false;
         return number == EAGAIN ? Step::idle : Step::source_failed;

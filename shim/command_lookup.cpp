@@ -26,17 +26,26 @@ UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
     return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 
-// Who is not in its pid namespace finds no self in that /proc. So what leads there, and any link
-// that leads nowhere, is left to the start.
+// Who is not in its pid namespace finds no self in that /proc. So a path that breaks off at a link
+// which leads nowhere, as that one seems to, is left to the start.
+bool breaks_at_link(int root, const std::string& path)
+{
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string prefix = path.substr(0, end);
+        if (!open_below(root, prefix, 0))
+            return static_cast<bool>(open_below(root, prefix, O_NOFOLLOW));
+        if (end == std::string::npos)
+            return false;
+    }
+}
+
 Found look_at(int root, const std::string& path)
 {
-    if (path.starts_with("/proc/"))
-        return Found::something;
     const UniqueFd fd = open_below(root, path, 0);
     if (!fd && errno != ENOENT && errno != ENOTDIR)
         return Found::something;
     if (!fd)
-        return open_below(root, path, O_NOFOLLOW) ? Found::something : Found::nothing;
+        return breaks_at_link(root, path) ? Found::something : Found::nothing;
     struct statx file = {};
     // A server that does not answer would be waited for.
     if (::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE, &file) !=
@@ -47,9 +56,11 @@ Found look_at(int root, const std::string& path)
                                                                         : Found::not_executable;
 }
 
-std::vector<std::string> split_path(std::string_view path)
+std::vector<std::string> directories_in(std::string_view path)
 {
     std::vector<std::string> directories;
+    if (path.empty())
+        return directories;
     for (;;) {
         const std::size_t colon = path.find(':');
         directories.emplace_back(colon == 0 || path.empty() ? "." : path.substr(0, colon));
@@ -73,9 +84,8 @@ Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
     AH_TRY(const auto variables, elements(process, "env"), "");
     for (const json::View variable : variables) {
         AH_TRY(const std::string text, variable.bytes(), "");
-        if (text.size() > path_variable.size() && text.starts_with(path_variable) &&
-            command.directories.empty())
-            command.directories = split_path(text.substr(path_variable.size()));
+        if (text.starts_with(path_variable)) // both runtimes keep the last
+            command.directories = directories_in(text.substr(path_variable.size()));
     }
     return command;
 }

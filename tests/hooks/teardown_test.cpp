@@ -119,8 +119,10 @@ TEST_CASE("the last record says that a broker was lost where that ends a run")
                 put(state, record);
                 CHECK(torn(state) == Torn::removed);
                 const bool lost = stops && was == RunState::enforced && serves == Serves::no;
+                const std::string added = "broker lost: nobody listens at " + path +
+                                          " for endpoint model, seen at teardown";
                 CHECK(last_record(state).reason ==
-                      (lost ? "broker lost: endpoint model: nobody listens at " + path
+                      (lost ? record.reason + (record.reason.empty() ? "" : "; ") + added
                             : record.reason));
             }
 }
@@ -135,8 +137,8 @@ TEST_CASE("a broker whose socket is gone is lost too")
                          *parse_target("unix:" + (scratch / "none/b"), Code::invalid_request)}};
     put(state, record);
     CHECK(torn(state) == Torn::removed);
-    CHECK(last_record(state).reason ==
-          "broker lost: endpoint model: nobody listens at " + (scratch / "none/b"));
+    CHECK(last_record(state).reason == "broker lost: nobody listens at " + (scratch / "none/b") +
+                                           " for endpoint model, seen at teardown");
 }
 
 TEST_CASE("a pid that another process has now is no owner")

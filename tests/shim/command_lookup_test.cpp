@@ -26,6 +26,11 @@ struct Root {
         std::filesystem::create_symlink("/bin/sh", scratch / "usr/bin/link");
         std::filesystem::create_symlink("/etc/passwd", scratch / "usr/bin/out"); // not ours
         std::filesystem::create_symlink("loop", scratch / "usr/bin/loop");
+        // As /proc/self seen from another pid namespace: it leads nowhere.
+        (void)scratch.folder("proc", 0755);
+        (void)scratch.folder("dev", 0755);
+        std::filesystem::create_symlink("4294967", scratch / "proc/self");
+        std::filesystem::create_symlink("/proc/self/fd", scratch / "dev/fd");
         fd = UniqueFd(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
     std::string missing(const std::string& name,
@@ -49,7 +54,7 @@ CommandLookup lookup(const std::string& process, std::size_t relay_words = 0)
 TEST_CASE("a command is looked up where it will run")
 {
     const CommandLookup found = lookup(
-        R"({"args":["/relay","--","sh","-c"],"cwd":"/w","env":["A=1","PATH=/a::/b","PATH=/c"]})",
+        R"({"args":["/relay","--","sh","-c"],"cwd":"/w","env":["A=1","PATH=/c","PATH=/a::/b"]})",
         2);
     CHECK(found.name == "sh");
     CHECK(found.cwd == "/w");
@@ -62,8 +67,10 @@ TEST_CASE("a command is looked up where it will run")
 TEST_CASE("C-60 what is there is left to the start")
 {
     const Root root;
-    for (const std::string name : {"sh", "theirs", "link", "text", "loop", "/bin/sh", "../bin/sh",
-                                   "./run", "/usr/bin/../../../../bin/sh", "/proc/self/exe", "out"})
+    for (const std::string name :
+         {"sh", "theirs", "link", "text", "loop", "/bin/sh", "../bin/sh", "./run",
+          "/usr/bin/../../../../bin/sh", "/proc/self/exe", "out", "/dev/fd/3", "//proc/self/exe",
+          "/usr/../proc/self/root/bin/sh", "../proc/self/exe"})
         CHECK_MESSAGE(root.missing(name).empty(), name);
     CHECK(root.missing("run", {"."}).empty());
 }
@@ -79,6 +86,8 @@ TEST_CASE("C-60 a command that is not there is missed in runc's words")
     CHECK(root.missing("./sh") == "exec: \"./sh\": stat ./sh: no such file or directory");
     CHECK(root.missing("/bin/sh/x") ==
           "exec: \"/bin/sh/x\": stat /bin/sh/x: no such file or directory");
+    CHECK(root.missing("/none/sh") ==
+          "exec: \"/none/sh\": stat /none/sh: no such file or directory");
 }
 
 TEST_CASE("C-60 what nobody may execute is missed in runc's words")
