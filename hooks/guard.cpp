@@ -79,7 +79,7 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     if (scope == Scope::tables && confined.notes.empty())
         return {};
     if (scope == Scope::everything) {
-        AH_CHECK(check_link(record, inside, deadline), "");
+        AH_CHECK(check_link(record, inside, deadline, &confined.notes), "");
         AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
     }
     add_news(record, confined);

@@ -53,8 +53,26 @@ std::unexpected<Error> changed(const std::string& link, const std::string& what)
                     "(contrib/unmanaged)");
 }
 
+Result<std::string> addresses_on(Netlink& route, unsigned link, const std::string& but)
+{
+    AH_TRY(const auto messages, route.list(list_addresses_of(link)), "");
+    std::string others;
+    bool own = false;
+    for (const Message& message : messages) {
+        if (!is_on(message, link))
+            continue;
+        AH_TRY(const auto read, read_address(message), "read the addresses");
+        const std::string text = read ? read->text() : "one of another family";
+        own = own || text == but;
+        if (text != but)
+            others += (others.empty() ? "" : ", ") + text;
+    }
+    return own ? others : "not " + but;
+}
+
 // `where` is the link's name in messages.
-Status check_end(Netlink& route, const Link& made, std::uint32_t address, const std::string& where)
+Status check_end(Netlink& route, const Link& made, std::uint32_t address, const std::string& where,
+                 std::vector<std::string>* notes)
 {
     AH_TRY(const auto seen, find_link(route, made.name), "");
     if (!seen || seen->index != made.index)
@@ -63,16 +81,13 @@ Status check_end(Netlink& route, const Link& made, std::uint32_t address, const 
         return changed(where, "its MAC is " + seen->mac);
     if (!seen->up)
         return changed(where, "it is down");
-    AH_TRY(const auto messages, route.list(list_addresses_of(made.index)), "");
-    std::string addresses;
-    for (const Message& message : messages) {
-        if (!is_on(message, made.index))
-            continue;
-        AH_TRY(const auto one, read_address(message), "read the addresses");
-        addresses += (addresses.empty() ? "" : ", ") + (one ? one->text() : "unknown");
-    }
-    if (addresses != dotted(address) + "/32")
-        return changed(where, addresses.empty() ? "it has no address" : "it has " + addresses);
+    const std::string own = dotted(address) + "/32";
+    AH_TRY(const std::string others, addresses_on(route, made.index, own), "");
+    if (others.empty())
+        return {};
+    if (notes == nullptr || others.starts_with("not "))
+        return changed(where, "it has " + others);
+    notes->push_back("link " + where + " has " + others + " beside its own address");
     return {};
 }
 
@@ -108,6 +123,8 @@ Result<std::vector<Prefix>> own_addresses(Netlink& route, const Record& record)
         if (!reach.to.is_v4())
             continue; // no way there
         const auto answers = route.list(match_route(RoutedRange::of(reach.to).base));
+        if (!answers && answers.error().number == EINVAL)
+            return addresses_in(route, network.pool); // a blackhole, or not understood
         if (!answers && is_no_route(answers.error().number))
             continue; // nor there
         AH_CHECK(answers, "");
@@ -273,7 +290,8 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
     return judge_route(answer, subnet, outer.index);
 }
 
-Status check_link(const Record& record, Conversations& inside, const Deadline& deadline)
+Status check_link(const Record& record, Conversations& inside, const Deadline& deadline,
+                  std::vector<std::string>* notes)
 {
     if (record.technique != Technique::veth || !record.network || !record.network->subnet)
         return {};
@@ -282,13 +300,13 @@ Status check_link(const Record& record, Conversations& inside, const Deadline& d
     const std::string name = link_name(record.key);
     const Link outer{
         .index = network.link, .name = name, .kind = {}, .mac = mac_of(name, End::host)};
-    AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name), "");
+    AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name, notes), "");
     const Link inner{.index = network.links.front(),
                      .name = inside_link,
                      .kind = {},
                      .mac = mac_of(outer.name, End::inside)};
     return check_end(inside.route, inner, network.subnet->inside(),
-                     std::string(inside_link) + " of the container");
+                     std::string(inside_link) + " of the container", nullptr);
 }
 
 Status note_denied(const StateDir& state, Record& record)

@@ -20,8 +20,10 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
 Status open_link(Record& record, Conversations& inside, const Deadline& deadline);
 
 // Are both ends of the pair still what they were made? Network managers take every new link for
-// theirs: other addresses, a MAC of their choice, down (C-41). Any difference is an error.
-Status check_link(const Record& record, Conversations& inside, const Deadline& deadline);
+// theirs: other addresses, a MAC of their choice, down (C-41). A difference is an error; an address
+// more at the host's end is only noted where there are notes, for it opens nothing.
+Status check_link(const Record& record, Conversations& inside, const Deadline& deadline,
+                  std::vector<std::string>* notes);
 
 // Reads from the container's namespace what was refused to a filtered run.
 Status note_denied(const StateDir& state, Record& record);

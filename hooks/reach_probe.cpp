@@ -93,25 +93,43 @@ std::unexpected<Error> dropped(const Place& place, int number, const std::string
                                                 "), let links ah* in");
 }
 
-std::optional<Place> first_allowed(const Network& network)
+std::uint16_t likely_port(const PortRange& ports)
 {
-    for (const Reach& reach : network.allow) {
-        if (!reach.to.is_v4() || reach.ports.udp)
-            continue;
-        const std::uint32_t base = RoutedRange::of(reach.to).base;
-        const Place place{reach.to.is_single() ? base : base + 1, reach.ports.first};
-        const auto to = Prefix::parse(dotted(place.address), Code::network_setup_failed);
-        if (to && judge(network, *to, place.port, false).ruling == Ruling::allowed)
-            return place;
+    for (const std::uint16_t port : {std::uint16_t{443}, std::uint16_t{80}}) {
+        if (ports.first <= port && port <= ports.last)
+            return port;
     }
-    return std::nullopt;
+    return ports.first;
 }
 
-Result<bool> has_route(std::uint32_t to, const Deadline& deadline)
+// The first few that the list names for tcp, single addresses before ranges. A list may be long.
+std::vector<Place> places_to_try(const Network& network)
 {
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
-    const auto answers = route.list(match_route(to));
-    if (!answers && is_no_route(answers.error().number))
+    constexpr std::size_t most_looked_at = 64;
+    constexpr std::size_t most = 4;
+    std::vector<Place> places;
+    const auto end = network.allow.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(network.allow.size(), most_looked_at));
+    for (const bool single : {true, false}) {
+        for (auto reach = network.allow.begin(); reach != end && places.size() < most; ++reach) {
+            if (!reach->to.is_v4() || reach->ports.udp || reach->to.is_single() != single)
+                continue;
+            const std::uint32_t base = RoutedRange::of(reach->to).base;
+            const Place place{single ? base : base + 1, likely_port(reach->ports)};
+            const auto to = Prefix::parse(dotted(place.address), Code::network_setup_failed);
+            if (to && judge(network, *to, place.port, false).ruling == Ruling::allowed)
+                places.push_back(place);
+        }
+    }
+    return places;
+}
+
+// As the container's packets would travel, by rules for where they come from too.
+Result<bool> has_route(Netlink& route, const Network& network, const Place& place)
+{
+    const std::uint32_t inside = network.subnet.value_or(Subnet()).inside();
+    const auto answers = route.list(ask_route(inside, place.address, network.link));
+    if (!answers && (is_no_route(answers.error().number) || answers.error().number == EXDEV))
         return false;
     AH_CHECK(answers, "");
     if (answers->empty())
@@ -120,33 +138,75 @@ Result<bool> has_route(std::uint32_t to, const Deadline& deadline)
     return answer.type == RTN_UNICAST;
 }
 
-// An errno of the connection that did not leave; 0: one did.
-Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from, const Place& place,
-                            const Deadline& deadline)
+struct Attempt {
+    Place place;
+    UniqueFd socket;
+    Connection connection;
+};
+
+Result<std::vector<Attempt>> begin_all(const Netns& netns, std::uint32_t from,
+                                       const std::vector<Place>& places)
 {
-    AH_TRY(auto tracking, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    int number = ETIMEDOUT;
-    for (const std::chrono::milliseconds bound : patience) {
-        AH_TRY(const UniqueFd socket, socket_inside(netns), "ask for the way out from inside");
-        const int begun = begin_connection(socket.get(), place);
+    std::vector<Attempt> attempts;
+    for (const Place& place : places) {
+        AH_TRY(UniqueFd socket, socket_inside(netns), "ask for the way out from inside");
+        (void)begin_connection(socket.get(), place); // the tracking tells what came of it
         sockaddr_in self = {};
         socklen_t size = sizeof self;
         if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&self), &size) != 0)
             return fail_errno("ask for the way out from inside", errno);
-        const Connection wanted{from, ntohs(self.sin_port), place.address, place.port};
-        AH_TRY(const bool at_once, is_tracked(tracking, wanted), "");
+        const Connection connection{from, ntohs(self.sin_port), place.address, place.port};
+        attempts.push_back({place, std::move(socket), connection});
+    }
+    return attempts;
+}
+
+Result<bool> any_left(Netlink& tracking, const std::vector<Attempt>& attempts)
+{
+    for (const Attempt& attempt : attempts) {
+        AH_TRY(const bool tracked, is_tracked(tracking, attempt.connection), "");
+        if (tracked)
+            return true;
+    }
+    return false;
+}
+
+// 0: one left. Else what the first came to; a reset is forgotten by the tracking at once, so it
+// counts as an answer from outside.
+Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
+                            const std::vector<Place>& places, Netlink& tracking,
+                            const Deadline& deadline)
+{
+    int number = ETIMEDOUT;
+    for (const std::chrono::milliseconds bound : patience) {
+        AH_TRY(const auto attempts, begin_all(netns, from, places), "");
+        AH_TRY(const bool at_once, any_left(tracking, attempts), "");
         if (at_once)
             return 0;
-        number = begun == EINPROGRESS
-                     ? await_connection(socket.get(), std::min(bound, deadline.left()))
-                     : begun;
-        AH_TRY(const bool after, is_tracked(tracking, wanted), "");
-        if (after || number == 0 || number == ECONNREFUSED) // a reset is forgotten at once
+        const Deadline round(std::min(bound, deadline.left()));
+        bool all_ended = true;
+        for (const Attempt& attempt : attempts) {
+            const int came_to = await_connection(attempt.socket.get(), round.left());
+            if (came_to == 0 || came_to == ECONNREFUSED)
+                return 0;
+            all_ended = all_ended && came_to != ETIMEDOUT;
+            if (&attempt == &attempts.front())
+                number = came_to;
+        }
+        AH_TRY(const bool after, any_left(tracking, attempts), "");
+        if (after)
             return 0;
-        if (number != ETIMEDOUT)
+        if (all_ended)
             break;
     }
     return number;
+}
+
+// A kernel without ctnetlink refuses every question alike.
+std::optional<Error> cannot_tell(Netlink& tracking)
+{
+    const auto asked = is_tracked(tracking, {});
+    return asked ? std::nullopt : std::optional(asked.error());
 }
 
 } // namespace
@@ -164,18 +224,29 @@ Status probe_brokers(const Record& record, const Netns& netns, const Deadline& d
     return {};
 }
 
-Status probe_forwarding(const Record& record, const Netns& netns, const Deadline& deadline)
+Status probe_forwarding(Record& record, const Netns& netns, const Deadline& deadline)
 {
     const Network network = record.network.value_or(Network());
-    const auto place = first_allowed(network);
-    if (!network.subnet || record.posture != Posture::filtered || !place)
+    if (!network.subnet || record.posture != Posture::filtered)
         return {};
-    AH_TRY(const bool routed, has_route(place->address, deadline), "");
-    if (!routed)
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    std::vector<Place> places;
+    for (const Place& place : places_to_try(network)) {
+        AH_TRY(const bool routed, has_route(route, network, place), "");
+        if (routed)
+            places.push_back(place);
+    }
+    if (places.empty())
         return {};
-    AH_TRY(const int number, ask_for_way_out(netns, network.subnet->inside(), *place, deadline),
-           "");
-    return number == 0 ? Status() : dropped(*place, number, "forward", deadline);
+    AH_TRY(auto tracking, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    if (const auto obstacle = cannot_tell(tracking)) {
+        record.advice.push_back("whether another firewall drops what was granted is not known: " +
+                                obstacle->what);
+        return {};
+    }
+    AH_TRY(const int number,
+           ask_for_way_out(netns, network.subnet->inside(), places, tracking, deadline), "");
+    return number == 0 ? Status() : dropped(places.front(), number, "forward", deadline);
 }
 
 } // namespace anchorhold

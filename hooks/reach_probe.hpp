@@ -13,11 +13,11 @@ namespace anchorhold {
 // answer within three seconds is network_setup_failed, with the host's tables by name.
 Status probe_brokers(const Record& record, const Netns& netns, const Deadline& deadline);
 
-// Begins, from inside, a connection to the first destination the allow list names for tcp, and asks
-// the host's connection tracking whether it left: it remembers (confirms) what has passed every
-// chain. Whether anybody answers does not matter; a reset may be a firewall's, and is let pass.
-// Failures as above. Nothing is asked where the list has no such destination, or the host no route
-// to it.
-Status probe_forwarding(const Record& record, const Netns& netns, const Deadline& deadline);
+// Begins, from inside, connections to a few destinations the allow list names for tcp, and asks the
+// host's connection tracking whether one left: it remembers (confirms) what has passed every chain.
+// Whether anybody answers does not matter; a reset may be a firewall's, and is let pass. Failures
+// as above. Nothing is asked where the list has no such destination that the host has a route to;
+// a kernel that cannot be asked is noted in the record.
+Status probe_forwarding(Record& record, const Netns& netns, const Deadline& deadline);
 
 } // namespace anchorhold

@@ -315,7 +315,7 @@ bool is_gateway(const Message& message, const Prefix& pool)
 }
 
 // The acknowledgement ends the "list" of one.
-Step ask_route(std::uint32_t from, std::uint32_t to)
+Step ask_route(std::uint32_t from, std::uint32_t to, unsigned link)
 {
     NetlinkRequest request(RTM_GETROUTE, NLM_F_ACK);
     auto& route = request.add<rtmsg>();
@@ -325,6 +325,8 @@ Step ask_route(std::uint32_t from, std::uint32_t to)
     route.rtm_flags = RTM_F_LOOKUP_TABLE;
     mnl_attr_put_u32(request.header(), RTA_DST, htonl(to));
     mnl_attr_put_u32(request.header(), RTA_SRC, htonl(from));
+    if (link != 0)
+        mnl_attr_put_u32(request.header(), RTA_IIF, link);
     return request.finish("ask for the route from " + dotted(from) + " to " + dotted(to));
 }
 

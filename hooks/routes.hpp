@@ -52,7 +52,8 @@ bool is_gateway(const Message& message, const Prefix& pool);
 // How would a packet of the host's own travel `from` here `to` there (host byte order)? A list of
 // routes does not tell: rules come before tables. Asked when the addresses are set and the link is
 // up; sent with Netlink::list, which gives the one answer. Rules by iif or fwmark are not seen.
-Step ask_route(std::uint32_t from, std::uint32_t to);
+// With `link`, of a packet that came in over it (a rule by iif is seen then).
+Step ask_route(std::uint32_t from, std::uint32_t to, unsigned link = 0);
 
 // Is the kernel's refusal an answer - none, or one that discards - and no failure to ask?
 bool is_no_route(int number);

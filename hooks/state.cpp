@@ -216,7 +216,10 @@ Result<std::optional<Record>> StateDir::read(const RunKey& key) const
 Status StateDir::write(const Record& record) const
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "write a record");
-    return replace_file(run_path(key) + "/record.json", to_json(record), 0600);
+    const std::string text = to_json(record);
+    if (text.size() > largest_record) // what nobody can read nobody can tear down
+        return fail_errno("write the record of run " + record.key, EFBIG);
+    return replace_file(run_path(key) + "/record.json", text, 0600);
 }
 
 Status StateDir::archive(const Record& record) const

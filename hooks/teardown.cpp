@@ -63,11 +63,11 @@ void mark_finished(Record& record)
         record.ended = std::time(nullptr);
 }
 
-void add_reason(Record& record, const Error& error)
+void add_reason(Record& record, const std::string& reason)
 {
-    if (record.reason.contains(error.what))
+    if (record.reason.contains(reason))
         return; // a tombstone is tried again and again
-    record.reason += (record.reason.empty() ? "" : "; ") + error.what;
+    record.reason += (record.reason.empty() ? "" : "; ") + reason;
 }
 
 // By the descriptor, as sun_path holds 107 bytes. Whatever else goes wrong is no absence.

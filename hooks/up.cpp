@@ -92,7 +92,10 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
     auto probed = probe_brokers(record, netns, deadline);
     if (probed)
         probed = probe_forwarding(record, netns, deadline);
-    AH_CHECK(check_link(record, inside, deadline), ""); // the better reason of the two
+    // The better reason of the two, unless there was no time left to find it.
+    const auto held = check_link(record, inside, deadline, nullptr);
+    if (!held && (probed || held.error().number != ETIMEDOUT))
+        return held;
     AH_CHECK(probed, "");
     confined.verified.emplace_back(verified::host_rules);
     if (record.technique == Technique::veth)

@@ -181,7 +181,7 @@ table inet strict {
 }
 RULES
 }
-bundle dropped "$(allow '1.1.1.1, 10.20.0.77')" attempt tcp=1.1.1.1:443
+bundle dropped "$(allow '203.0.113.0/24:443, 1.1.1.1')" attempt tcp=1.1.1.1:443
 for statement in drop 'reject with icmp admin-prohibited'; do
     strict "$statement"
     dropped=$(in_cell dropped 2>&1)
@@ -191,10 +191,16 @@ for statement in drop 'reject with icmp admin-prohibited'; do
     nft delete table inet strict
     check "C-17 $statement: nothing is left" nothing_left
 done
+strict 'ip daddr 1.1.1.1 drop'
+check "C-17 one destination of several that is dropped is the host's own choice" contains \
+    "$(in_cell dropped)" "tcp=1.1.1.1:443 refused"
 strict accept
 check "C-17 control: one that accepts does not" reaches "$(in_cell dropped)" tcp=1.1.1.1:443
 nft delete table inet strict
 bundle silent "$(allow '203.0.113.88, 1.1.1.1')" attempt tcp=1.1.1.1:443
+ip rule add pref 100 from 198.18.0.0/15 to 203.0.113.88 unreachable
+check "nor is where the container's packets have no route" reaches "$(in_cell silent)" tcp=1.1.1.1:443
+ip rule del pref 100
 check "where nobody answers is no reason to fail" reaches "$(in_cell silent)" tcp=1.1.1.1:443
 
 # ---- in place -----------------------------------------------------------------------------------

@@ -323,7 +323,11 @@ def _(directory):
 
 def descriptor_targets(pid):
     directory = f"/proc/{pid}/fd"
-    return {os.readlink(f"{directory}/{fd}") for fd in os.listdir(directory)}
+    targets = set()
+    for fd in os.listdir(directory):
+        with contextlib.suppress(FileNotFoundError):  # a command that is being loaded
+            targets.add(os.readlink(f"{directory}/{fd}"))
+    return targets
 
 
 @case("the relay keeps no descriptor that the command could want to close")

@@ -250,6 +250,32 @@ std::vector<PortRange> ports_left(const AllowRule& rule, const std::vector<Allow
     return left;
 }
 
+// "more than 256 names"; empty: the list may be as long as it is.
+std::string excess_of(const std::vector<AllowRule>& rules)
+{
+    std::size_t names = 0;
+    std::size_t parts = 0;
+    for (const AllowRule& rule : rules) {
+        names += std::holds_alternative<NamePattern>(rule.to) ? 1 : 0;
+        parts += rule.ports.size() + rule.except.size();
+    }
+    if (names > most_names)
+        return "more than " + std::to_string(most_names) + " names";
+    if (parts > most_parts)
+        return "more than " + std::to_string(most_parts) + " ports and exceptions";
+    return {};
+}
+
+// Destinations are nested or disjoint: of `deny` what has to do with `to`.
+std::vector<AllowRule> about(const Destination& to, const std::vector<AllowRule>& deny)
+{
+    std::vector<AllowRule> some;
+    std::ranges::copy_if(deny, std::back_inserter(some), [&to](const AllowRule& no) {
+        return covers(no.to, to) || covers(to, no.to);
+    });
+    return some;
+}
+
 } // namespace
 
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
@@ -260,6 +286,8 @@ Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
         AH_TRY(AllowRule rule, read_rule(item, kind), "");
         rules.push_back(std::move(rule));
     }
+    if (const std::string excess = excess_of(rules); !excess.empty())
+        return std::unexpected(array.wrong("has " + excess));
     return rules;
 }
 
@@ -278,6 +306,8 @@ Result<std::vector<AllowRule>> parse_allow(std::string_view text)
         AH_TRY(AllowRule rule, parse_rule(entry, ListKind::allow, Code::invalid_request), "");
         rules.push_back(std::move(rule));
     }
+    if (const std::string excess = excess_of(rules); !excess.empty())
+        return fail(Code::invalid_request, excess);
     return rules;
 }
 
@@ -299,7 +329,7 @@ std::vector<AllowRule> drop_denied(const std::vector<AllowRule>& rules,
 {
     std::vector<AllowRule> left;
     for (AllowRule rule : rules) {
-        rule.ports = ports_left(rule, deny);
+        rule.ports = ports_left(rule, about(rule.to, deny));
         if (!rule.ports.empty())
             left.push_back(std::move(rule));
     }

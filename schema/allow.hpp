@@ -27,6 +27,8 @@ struct AllowRule {
 
 constexpr std::size_t most_rules = 5000;
 constexpr std::size_t most_rule_parts = 64; // ports, or exceptions, of one rule
+constexpr std::size_t most_parts = 16384;   // of all rules of a list
+constexpr std::size_t most_names = 256;     // of a list: each is to be resolved
 
 // What the list is for decides what a rule leaves open. In an allow list no port means tcp 443 and
 // no protocol means tcp; in a deny list they mean every port and both protocols.

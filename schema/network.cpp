@@ -36,14 +36,17 @@ void drop_repeated(std::vector<Reach>& reaches)
 // The addresses of the pinned names that `pattern` stands for.
 std::vector<Prefix> addresses_of(const NamePattern& pattern, const Network& network)
 {
+    const std::string text = pattern.text();
     std::vector<Prefix> addresses;
     for (const PinnedName& pinned : network.names) {
+        if (pinned.name != text && pattern.is_exact())
+            continue;
         const auto name = NamePattern::parse(pinned.name, Code::invalid_request);
         if (!name || !pattern.covers(*name))
             continue;
-        for (const std::string& text : pinned.addresses) {
-            if (const auto address = Prefix::parse(text, Code::invalid_request))
-                addresses.push_back(*address);
+        for (const std::string& address : pinned.addresses) {
+            if (const auto parsed = Prefix::parse(address, Code::invalid_request))
+                addresses.push_back(*parsed);
         }
     }
     return addresses;

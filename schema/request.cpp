@@ -197,6 +197,11 @@ Status resolve_allow(const Sources& from, Request& request)
         request.allow = intersect(*from.base.allow, request.allow);
     if (from.policy.allow)
         request.allow = intersect(*from.policy.allow, request.allow);
+    if (request.allow.size() > most_rules) {
+        return fail(Code::invalid_request,
+                    "what allow list and policy have in common is more than " +
+                        std::to_string(most_rules) + " rules");
+    }
     request.allow = drop_denied(request.allow, from.policy.deny);
     if (!request.allow.empty())
         return {};

@@ -131,6 +131,25 @@ TEST_CASE("B-48: an allow list that is wrong anywhere is refused, with the place
     CHECK(refusal(many) == "more than 5000 entries");
 }
 
+TEST_CASE("C-57 a list may be long, not what there is to do for it")
+{
+    std::string names = "n0.org";
+    for (int i = 1; i < 256; ++i)
+        names += ",n" + std::to_string(i) + ".org";
+    CHECK(parse_allow(names));
+    CHECK(refusal(names + ",one.more") == "more than 256 names");
+    std::string ports = R"({"to":"10.0.0.0/8","ports":[{"port":1})";
+    for (int i = 2; i <= 64; ++i)
+        ports += R"(,{"port":)" + std::to_string(i) + "}";
+    ports += "]}";
+    std::string rules = "[" + ports;
+    for (int i = 1; i < 256; ++i)
+        rules += "," + ports;
+    CHECK(parse_allow(rules + "]"));
+    CHECK(refusal(rules + R"(,"1.1.1.1"])") ==
+          "the document: has more than 16384 ports and exceptions");
+}
+
 TEST_CASE("a deny without ports means every port, and has no holes")
 {
     CHECK(told(deny(R"(["10.0.0.0/8", "x.org:53", {"to":"y.org","ports":[{"port":1}]},
