@@ -233,6 +233,18 @@ check "C-08 a left link was replaced" same "" "$(ip -o addr show dev "ah$key" | 
 check "C-08 and the seal holds" refused_at_once "$(try left "tcp=$gateway:7000")" "tcp=$gateway:7000"
 left=$cell
 
+# Each of the two walls holds alone.
+nsenter -t "$init" -n nft flush ruleset
+answers=$(try left "tcp=$gateway:7000" tcp=127.0.0.1:8080)
+check "with the table inside gone: the host's end lets in the broker's port" contains "$answers" \
+    "tcp=127.0.0.1:8080 reached"
+check "with the table inside gone: and no other" contains "$answers" "tcp=$gateway:7000 refused"
+nft add rule netdev "ah$key" ingress accept
+check "control: it was the host's end that held" contains "$(try left "tcp=$gateway:7000")" \
+    "tcp=$gateway:7000 reached"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc puts up both again" refused_at_once "$(try left "tcp=$gateway:7000")" "tcp=$gateway:7000"
+
 # Two runs end each for itself; their end takes a while when somebody holds the namespace.
 enter held "$sealed"
 exec {parked}<"/proc/$init/ns/net"
