@@ -13,8 +13,10 @@ import threading
 import time
 
 from relay_lab import (
+    MEBIBYTE,
     PORT,
     Broker,
+    Pair,
     Relay,
     case,
     connect,
@@ -29,7 +31,6 @@ from relay_lab import (
     run_relay,
 )
 
-MEBIBYTE = 1 << 20
 GATEWAY = ("127.0.0.2", 9000)
 ENDPOINT = f"{PORT}=host:{GATEWAY[1]}"
 MARK = "00ff00ff00ff00ff"
@@ -47,25 +48,8 @@ def relay(directory, *endpoints, gateway=GATEWAY[0], **more):
     return Relay(*(endpoints or (ENDPOINT,)), options=options, **more)
 
 
-class Pair:
-    """A relay with both ends of one connection in hand."""
-
-    def __init__(self, directory):
-        self.broker = Broker(GATEWAY)
-        self.relay = relay(directory)
-        self.base = len(self.relay.descriptors())
-        self.client = connect()
-        self.server = self.broker.accept()
-        self.server.settimeout(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.close()
-        self.server.close()
-        self.broker.close()
-        self.relay.__exit__()
+def host_pair(directory):
+    return Pair(Broker(GATEWAY), relay(directory))
 
 
 def dials(address):
@@ -146,7 +130,7 @@ def _(directory):
 
 @case("C-26 over TCP too, who half-closes first gets everything")
 def _(directory):
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.client.sendall(b"question")
         pair.client.shutdown(socket.SHUT_WR)
         assert read_all(pair.server) == b"question"
@@ -157,7 +141,7 @@ def _(directory):
         assert read_all(pair.client) == answer
         sender.join()
         eventually(lambda: len(pair.relay.descriptors()) == pair.base, "both sockets are closed")
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.server.sendall(b"answer")
         pair.server.shutdown(socket.SHUT_WR)
         assert read_all(pair.client) == b"answer"
@@ -170,21 +154,21 @@ def _(directory):
 
 @case("C-26 over TCP too, a broker's abort is a reset, after all it had sent")
 def _(directory):
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.client.sendall(b"question")
         exactly(pair.server, 4)
         pair.server.sendall(b"half an answ")
         assert exactly(pair.client, 12) == b"half an answ"
         pair.server.close()  # with bytes unread
         assert read_to_reset(pair.client) == b""
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         reset(pair.server)
         assert read_to_reset(pair.client) == b""
 
 
 @case("a client's reset reaches the broker as one, which stops its spending")
 def _(directory):
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.client.sendall(b"question")
         assert exactly(pair.server, 8) == b"question"
         reset(pair.client)
@@ -194,7 +178,7 @@ def _(directory):
 
 @case("no byte waits for the next, on the broker's socket either")
 def _(directory):
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         begin = time.monotonic()
         for _ in range(50):  # with Nagle's algorithm the second waits 40 ms for the first
@@ -209,7 +193,7 @@ def _(directory):
 
 @case("an urgent byte stays in its place, both ways")
 def _(directory):
-    with Pair(directory) as pair:
+    with host_pair(directory) as pair:
         pair.server.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
         pair.client.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
         for here, there in ((pair.client, pair.server), (pair.server, pair.client)):

@@ -330,11 +330,11 @@ def socket_path(directory):
 
 
 class Pair:
-    """A relay with both ends of one connection in hand."""
+    """A relay with both ends of one connection in hand, all of which it closes."""
 
-    def __init__(self, directory, **relay):
-        self.broker = Broker(socket_path(directory))
-        self.relay = Relay(endpoint(directory), **relay)
+    def __init__(self, broker, relay):
+        self.broker = broker
+        self.relay = relay
         self.base = len(self.relay.descriptors())
         self.client = connect()
         self.server = self.broker.accept()
@@ -348,6 +348,10 @@ class Pair:
         self.server.close()
         self.broker.close()
         self.relay.__exit__()
+
+
+def unix_pair(directory):
+    return Pair(Broker(socket_path(directory)), Relay(endpoint(directory)))
 
 
 def private_kib(relay):

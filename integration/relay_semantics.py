@@ -22,7 +22,6 @@ from relay_lab import (
     MEBIBYTE,
     PORT,
     Broker,
-    Pair,
     Relay,
     case,
     connect,
@@ -38,6 +37,7 @@ from relay_lab import (
     read_to_reset,
     reset,
     socket_path,
+    unix_pair,
 )
 
 # ---- ends ---------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ from relay_lab import (
 @case("C-26 a client that half-closes gets its answer, however late")
 def _(directory):
     # socat, socket-proxyd, nginx and ncat lose the answer.
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"question")
         pair.client.shutdown(socket.SHUT_WR)
         assert read_all(pair.server) == b"question"
@@ -61,7 +61,7 @@ def _(directory):
 @case("C-26 a broker that half-closes still gets everything")
 def _(directory):
     # socket-proxyd and nginx cut the client off; under ncat it never learns of the end.
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.server.sendall(b"answer")
         pair.server.shutdown(socket.SHUT_WR)
         assert read_all(pair.client) == b"answer"
@@ -76,7 +76,7 @@ def _(directory):
 @case("C-26 a broker's abort is a reset, after all it had sent")
 def _(directory):
     # All eight present it as an ordinary end: a truncated answer that looks complete.
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"question")
         exactly(pair.server, 4)
         pair.server.sendall(b"half an answ")
@@ -86,7 +86,7 @@ def _(directory):
 
 @case("a broker's abort after it had half-closed is a reset too")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.server.sendall(b"answer")
         pair.server.shutdown(socket.SHUT_WR)
         assert read_all(pair.client) == b"answer"
@@ -102,7 +102,7 @@ def _(directory):
 
 @case("a broker's ordinary end is an ordinary end")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"question")
         assert exactly(pair.server, 8) == b"question"
         pair.server.sendall(b"answer")
@@ -114,7 +114,7 @@ def _(directory):
 @case("a client does not go on writing to a broker that is gone")
 def _(directory):
     # socat, ncat, haproxy, Go, Python and Node accept its bytes for ever.
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.server.close()
         assert read_all(pair.client) == b""
         try:
@@ -126,7 +126,7 @@ def _(directory):
 
 @case("a client's reset closes the broker's side at once")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"question")
         assert exactly(pair.server, 8) == b"question"
         reset(pair.client)
@@ -140,7 +140,7 @@ def _(directory):
 
 @case("a client that went away is noticed by the broker's next bytes")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.close()
         assert pair.server.recv(1) == b""  # a half-close, for all one can know
         try:
@@ -152,7 +152,7 @@ def _(directory):
 
 @case("a broker that shuts its reading side may still answer")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.server.shutdown(socket.SHUT_RD)
         pair.client.sendall(os.urandom(MEBIBYTE))  # dropped, as TCP would
         pair.server.sendall(b"answer")
@@ -167,7 +167,7 @@ def _(directory):
 
 @case("C-29 no byte waits for the next, and silence has no limit")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         for number in range(200):
             event = b"%05d" % number
             pair.server.sendall(event)
@@ -237,7 +237,7 @@ def _(directory):
 
 @case("a stalled reader holds back the broker, not the relay's memory")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         before = private_kib(pair.relay)
         pair.server.setblocking(False)
         pushed = 0
@@ -262,7 +262,7 @@ def _(directory):
 
 @case("a client's urgent byte stays in its place")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"before")
         pair.client.send(b"!", socket.MSG_OOB)
         pair.client.sendall(b"after")
@@ -271,7 +271,7 @@ def _(directory):
 
 @case("bytes around passed descriptors arrive")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         null = os.open("/dev/null", os.O_RDONLY)
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null]))]
         base = len(pair.relay.descriptors())
@@ -317,7 +317,7 @@ def ends_of(pair, way):
 @case("bulk that stalls lies in a pipe, and none is left when it has gone through")
 def _(directory):
     for way in ("up", "down"):
-        with Pair(directory) as pair:
+        with unix_pair(directory) as pair:
             base = pipes(pair.relay)
             source, sink = ends_of(pair, way)
             sent = stuff(source, pair.relay)
@@ -332,7 +332,7 @@ def _(directory):
 @case("bulk without a descriptor for a pipe is copied")
 def _(directory):
     for way in ("up", "down"):
-        with Pair(directory) as pair:
+        with unix_pair(directory) as pair:
             resource.prlimit(pair.relay.pid, resource.RLIMIT_NOFILE, (0, hard_limit(pair.relay)))
             base = pipes(pair.relay)
             source, sink = ends_of(pair, way)
@@ -344,7 +344,7 @@ def _(directory):
 
 @case("C-26 a broker's abort in bulk is a reset, after all it had sent")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         pair.client.sendall(b"question")
         assert pair.server.recv(4, socket.MSG_PEEK) == b"ques"
         sent = stuff(pair.server, pair.relay)
@@ -379,7 +379,7 @@ def _(directory):
 
 @case("an urgent byte in bulk stays in its place")
 def _(directory):
-    with Pair(directory) as pair:
+    with unix_pair(directory) as pair:
         parts = [os.urandom(MEBIBYTE) for _ in range(4)]
         received = []
         reader = threading.Thread(target=lambda: received.append(read_all(pair.server)))
