@@ -7,6 +7,7 @@
 
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
+#include "hooks/socket_file.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <sys/mount.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -70,20 +70,14 @@ void add_reason(Record& record, const std::string& reason)
     record.reason += (record.reason.empty() ? "" : "; ") + reason;
 }
 
-// By the descriptor, as sun_path holds 107 bytes. Whatever else goes wrong is no absence.
+// Whatever else goes wrong is no absence.
 bool has_listener(const std::string& path)
 {
     const UniqueFd place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!place)
         return errno != ENOENT;
     const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    const std::string name = "/proc/self/fd/" + std::to_string(place.get());
-    name.copy(std::data(address.sun_path), sizeof address.sun_path - 1);
-    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
-               0 ||
-           errno != ECONNREFUSED;
+    return connect_to_file(socket.get(), place.get()) != ECONNREFUSED;
 }
 
 // What the relay saw cannot leave the container but as its exit status, which the engine alone is

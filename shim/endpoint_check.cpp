@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/endpoint_check.hpp"
 
+#include "hooks/socket_file.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>
@@ -230,17 +231,7 @@ Result<std::optional<ucred>> ask_who_serves(const Found& found)
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &full_backlog_wait,
                             sizeof full_backlog_wait) != 0)
         return fail_errno("make a socket", errno, Code::endpoint_unavailable);
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    // By descriptor: a path may be longer than sun_path, and could lead elsewhere by now.
-    const std::string path = "/proc/self/fd/" + std::to_string(found.socket.get());
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    int number = EINTR;
-    while (number == EINTR)
-        number =
-            ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0
-                ? 0
-                : errno;
+    const int number = connect_to_file(fd.get(), found.socket.get());
     if (number != 0) {
         switch (number) {
         case EAGAIN: return std::nullopt;
