@@ -222,7 +222,8 @@ Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
     } else {
         AH_CHECK(clear_links(inside.route, plan, deadline, confined), "");
     }
-    return check_listeners(inside.sockets, plan, moment, confined);
+    return moment == Moment::joining ? Status()
+                                     : check_listeners(inside.sockets, plan, moment, confined);
 }
 
 } // namespace anchorhold

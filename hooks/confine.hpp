@@ -13,6 +13,7 @@ namespace anchorhold {
 enum class Moment : std::uint8_t {
     created,  // the namespace is new: whatever is in it is a mistake or an attack
     starting, // engines may have plugged a network in since (DESIGN 3.10)
+    joining,  // as starting, and others of the pod are at work: who listens there is theirs to say
 };
 
 // Words of Record::verified.

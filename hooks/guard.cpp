@@ -63,7 +63,34 @@ Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
     return {};
 }
 
-enum class Scope : std::uint8_t { tables, everything };
+enum class Scope : std::uint8_t { tables, links, everything };
+
+// Of a container in a pod: the run that holds its network, as the member's record names it.
+struct Holder {
+    RunKey key;
+    std::string generation;
+};
+
+Result<Holder> holder_of(const Record& member)
+{
+    const std::size_t dot = member.pod.find('.');
+    AH_TRY(const RunKey key, RunKey::parse(member.pod.substr(0, dot)), "the pod's run");
+    return Holder{key, dot == std::string::npos ? "" : member.pod.substr(dot + 1)};
+}
+
+Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
+                     Scope scope, const Deadline& deadline);
+
+Status confine_pod_again(const StateDir& state, const Record& member, Scope scope,
+                         const Deadline& deadline)
+{
+    AH_TRY(const Holder holder, holder_of(member), "");
+    AH_TRY(const auto record, state.read(holder.key), "");
+    if (!record || record->generation != holder.generation || !is_alive(record->init))
+        return {}; // the sandbox went first; what holds its network stays, and is never loosened
+    return confine_again(state, holder.key, holder.generation,
+                         scope == Scope::tables ? scope : Scope::links, deadline);
+}
 
 Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
                      Scope scope, const Deadline& deadline)
@@ -73,20 +100,36 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     if (record.posture == Posture::open)
         return {};
     AH_TRY(const Netns netns, same_namespace(record), "");
+    if (record.technique == Technique::pod)
+        return confine_pod_again(state, record, scope, deadline);
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
     Confined confined;
     AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
     if (scope == Scope::tables && confined.notes.empty())
         return {};
-    if (scope == Scope::everything) {
+    if (scope != Scope::tables) {
+        const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
         AH_CHECK(check_link(record, inside, deadline, &confined.notes), "");
-        AH_CHECK(empty_out(inside, inside_plan(record), Moment::starting, deadline, confined), "");
+        AH_CHECK(empty_out(inside, inside_plan(record), moment, deadline, confined), "");
     }
     add_news(record, confined);
     return state.write(record);
 }
 
 } // namespace
+
+Result<Record> hold_pod(const StateDir& state, const Record& member, const FileIdentity& netns,
+                        const Deadline& deadline)
+{
+    AH_TRY(const Holder holder, holder_of(member), "");
+    AH_CHECK(hold(state, holder.key, holder.generation, deadline), "the pod's network");
+    AH_TRY(auto record, enforced_record(state, holder.key, holder.generation), "the pod's network");
+    if (record.netns != netns || !is_alive(record.init)) {
+        return fail(Code::network_setup_failed,
+                    "the container is not in the network namespace of its pod");
+    }
+    return record;
+}
 
 Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
              const Deadline& deadline)

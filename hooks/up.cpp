@@ -11,6 +11,7 @@
 #include "hooks/reach_probe.hpp"
 #include "hooks/verbs.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <unistd.h>
@@ -104,6 +105,18 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
     return {};
 }
 
+// Nothing is made: what the sandbox's run verified holds here too.
+Status join_pod(const StateDir& state, const Netns& netns, Record& record, const Deadline& deadline)
+{
+    AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline), "");
+    for (const std::string& word : holder.verified) {
+        const bool known = std::ranges::find(record.verified, word) != record.verified.end();
+        if (!known && word != verified::sources)
+            record.verified.push_back(word);
+    }
+    return {};
+}
+
 Status apply(const StateDir& state, Record& record, const ContainerState& told,
              const Deadline& deadline)
 {
@@ -123,6 +136,8 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     AH_CHECK(check_mounted(told.pid, record.sources), "");
     if (!record.sources.empty())
         record.verified.emplace_back(verified::sources);
+    if (record.technique == Technique::pod)
+        return join_pod(state, netns, record, deadline);
     switch (record.posture) {
     case Posture::severed:
     case Posture::relayed: return empty_namespace(state, netns, record, deadline);

@@ -24,6 +24,11 @@ Status guard(const StateDir& state, const RunKey& key, std::string_view generati
 Status hold(const StateDir& state, const RunKey& key, std::string_view generation,
             const Deadline& deadline);
 
+// The run that holds the network of a container's pod: alive, in `netns`, its tables held. Hands
+// back its record.
+Result<Record> hold_pod(const StateDir& state, const Record& member, const FileIdentity& netns,
+                        const Deadline& deadline);
+
 // poststop: tears down if the container is gone, or goes within a moment.
 Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation);
 

@@ -278,6 +278,22 @@ std::vector<AllowRule> about(const Destination& to, const std::vector<AllowRule>
 
 } // namespace
 
+std::string text_of(const PortRange& ports)
+{
+    return (ports.udp ? "udp " : "tcp ") + std::to_string(ports.first) +
+           (ports.first == ports.last ? "" : "-" + std::to_string(ports.last));
+}
+
+std::string text_of(const AllowRule& rule)
+{
+    std::string text = text_of(rule.to);
+    for (const PortRange& ports : rule.ports)
+        text += " " + text_of(ports);
+    for (const Prefix& hole : rule.except)
+        text += " except " + hole.text();
+    return text;
+}
+
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
 {
     AH_TRY(const std::vector<json::View> items, bounded_array(array, most_rules), "");

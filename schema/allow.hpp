@@ -25,6 +25,9 @@ struct AllowRule {
     friend bool operator==(const AllowRule&, const AllowRule&) = default;
 };
 
+std::string text_of(const PortRange& ports); // "tcp 5432-5439"
+std::string text_of(const AllowRule& rule);  // "10.1.0.0/16 tcp 5432 udp 53 except 10.1.9.0/24"
+
 constexpr std::size_t most_rules = 5000;
 constexpr std::size_t most_rule_parts = 64; // ports, or exceptions, of one rule
 constexpr std::size_t most_parts = 16384;   // of all rules of a list

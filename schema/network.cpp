@@ -119,8 +119,7 @@ Result<Subnet> Subnet::parse(std::string_view text, Code code)
 
 std::string Reach::text() const
 {
-    return to.text() + (ports.udp ? " udp " : " tcp ") + std::to_string(ports.first) +
-           (ports.first == ports.last ? "" : "-" + std::to_string(ports.last));
+    return to.text() + " " + text_of(ports);
 }
 
 Prefix Network::default_pool()

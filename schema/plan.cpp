@@ -8,6 +8,10 @@
 namespace anchorhold {
 namespace {
 
+// cgroups(7), cpu.shares: what a group has by default. Engines give a sandbox 2, for a process that
+// never runs; beside a busy container of its pod the relay would get a thousandth of a processor.
+constexpr std::int64_t default_cpu_shares = 1024;
+
 const std::vector<std::string> directory_options{"rbind", "ro", "nosuid", "nodev", "noexec"};
 
 // What the relay is mounted with: it must run, so whatever its filesystem says, never noexec.
@@ -132,16 +136,21 @@ Plan make_plan(const Request& request, const Decision& decision,
 {
     Plan plan;
     const bool open = decision.posture == Posture::open;
-    const bool keep = open || decision.technique == Technique::in_place;
-    plan.network = keep ? NetworkNamespace::keep : NetworkNamespace::own;
+    const bool joins = decision.technique == Technique::pod; // and the pod's relay serves it
+    if (joins)
+        plan.network = NetworkNamespace::pods;
+    else if (open || decision.technique == Technique::in_place)
+        plan.network = NetworkNamespace::keep;
     if (decision.untouched)
         return plan;
     if (!open)
         plan_confinement(request, decision, paths, plan);
     plan.env = request.env;
-    if (!request.endpoints.empty()) {
+    if (!request.endpoints.empty() && !joins) {
         plan.free_low_ports = !open && binds_low_port(request, plan.cover_resolv_conf);
         plan_relay(request, places, paths, !open, plan);
+        if (request.role == PodRole::sandbox)
+            plan.least_cpu_shares = default_cpu_shares;
     }
     plan.hooks = true;
     plan.hook_path = paths.hook;

@@ -48,7 +48,7 @@ struct RunPaths {      // where this run's parts are, on the host unless said ot
     std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of the same, for a container without /proc
 };
 
-enum class NetworkNamespace : std::uint8_t { own, keep }; // keep: open, and filtered in place
+enum class NetworkNamespace : std::uint8_t { own, keep, pods }; // keep: open, and in place
 
 struct SeccompPlan { // DESIGN 8a
     bool wanted = false;
@@ -72,6 +72,7 @@ struct Plan {
     bool cover_resolv_conf = false; // where the engine mounts /etc/resolv.conf, ours goes on top
     std::string resolv_conf;        // host path of ours
     std::int64_t extra_pids = 0;
+    std::int64_t least_cpu_shares = 0; // 0: as they are
     bool free_low_ports = false; // sysctl net.ipv4.ip_unprivileged_port_start=53 when none is set
     SeccompPlan seccomp;
     bool hooks = false; // createRuntime and poststop of ours

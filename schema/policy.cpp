@@ -131,17 +131,6 @@ Status check_profile_name(json::View at, std::string_view name)
     return {};
 }
 
-Status check_cri(json::View object)
-{
-    const auto at = object.find("cri");
-    if (!at)
-        return {};
-    AH_TRY(const bool wanted, at->boolean(), "");
-    if (wanted)
-        return std::unexpected(at->wrong("not available yet"));
-    return {};
-}
-
 Result<Profile> read_profile(json::View object, const Switches& switches)
 {
     AH_CHECK(object.object(), "");
@@ -168,7 +157,9 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
     if (const auto at = object.find("env")) {
         AH_TRY(profile.env, read_env(*at), "");
     }
-    AH_CHECK(check_cri(object), "");
+    if (const auto at = object.find("cri")) {
+        AH_TRY(profile.cri, at->boolean(), "");
+    }
     AH_TRY(profile.switches, read_switches(object, switches), "");
     return profile;
 }

@@ -45,6 +45,7 @@ struct Profile {
     std::vector<Endpoint> endpoints; // unix paths may hold {id}
     std::optional<std::vector<AllowRule>> allow;
     Require require = Require::best;
+    bool cri = false; // of a handler whose engine makes pods: their containers share one network
     std::vector<std::pair<std::string, std::string>> env; // in the file's order
     Switches switches; // the policy's, with the profile's overrides laid over
     friend bool operator==(const Profile&, const Profile&) = default;

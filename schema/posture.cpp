@@ -12,11 +12,11 @@ namespace {
 constexpr std::array egresses{Egress::off, Egress::allowlist, Egress::open};
 constexpr std::array postures{Posture::severed, Posture::relayed, Posture::sealed,
                               Posture::filtered, Posture::open};
-constexpr std::array techniques{Technique::none, Technique::relay, Technique::gate, Technique::veth,
-                                Technique::in_place};
-constexpr std::array whys{Why::as_asked,     Why::nothing_asked,  Why::policy_ceiling,
-                          Why::empty_allow,  Why::cannot_isolate, Why::cannot_relay,
-                          Why::cannot_filter};
+constexpr std::array techniques{Technique::none, Technique::relay,    Technique::gate,
+                                Technique::veth, Technique::in_place, Technique::pod};
+constexpr std::array whys{Why::as_asked,      Why::nothing_asked,  Why::policy_ceiling,
+                          Why::empty_allow,   Why::cannot_isolate, Why::cannot_relay,
+                          Why::cannot_filter, Why::pod_has_less};
 
 template <typename Enum, std::size_t Count>
 std::optional<Enum> named(std::string_view word, const std::array<Enum, Count>& all)
@@ -67,6 +67,7 @@ std::string_view tightened_because(Why why)
     case Why::cannot_isolate: return "this host cannot isolate";
     case Why::cannot_relay: return "this host cannot relay";
     case Why::cannot_filter: return "this host cannot filter";
+    case Why::pod_has_less: return "its pod has no more";
     }
     std::abort();
 }
@@ -103,6 +104,7 @@ std::string_view word_for(Technique technique)
     case Technique::gate: return "gate";
     case Technique::veth: return "veth";
     case Technique::in_place: return "in-place";
+    case Technique::pod: return "pod";
     }
     std::abort();
 }
@@ -117,6 +119,7 @@ std::string_view word_for(Why why)
     case Why::cannot_isolate: return "cannot_isolate";
     case Why::cannot_relay: return "cannot_relay";
     case Why::cannot_filter: return "cannot_filter";
+    case Why::pod_has_less: return "pod_has_less";
     }
     std::abort();
 }

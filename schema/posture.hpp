@@ -15,7 +15,7 @@ namespace anchorhold {
 
 enum class Egress : std::uint8_t { off, allowlist, open };
 enum class Posture : std::uint8_t { severed, relayed, sealed, filtered, open };
-enum class Technique : std::uint8_t { none, relay, gate, veth, in_place };
+enum class Technique : std::uint8_t { none, relay, gate, veth, in_place, pod }; // pod: another's
 enum class Require : std::uint8_t { best, asked }; // asked: refuse instead of tightening
 
 enum class Why : std::uint8_t {
@@ -26,6 +26,7 @@ enum class Why : std::uint8_t {
     cannot_isolate, // the probes' answers: this host could not
     cannot_relay,
     cannot_filter,
+    pod_has_less, // a container asked for more than the network of its pod has
 };
 
 // "off", "severed", "relay", "policy_ceiling": the words of annotations, policy and record.

@@ -23,10 +23,11 @@ constexpr std::array<Members<std::string>, 4> names{{
     {"root", &Record::root},
     {"generation", &Record::generation},
 }};
-constexpr std::array<Members<std::string>, 6> sentences{{
+constexpr std::array<Members<std::string>, 7> sentences{{
     {"relay", &Record::relay},
     {"on_broker_lost", &Record::on_broker_lost},
     {"profile", &Record::profile},
+    {"pod", &Record::pod},
     {"sentence", &Record::sentence},
     {"code", &Record::code},
     {"reason", &Record::reason},
@@ -38,7 +39,8 @@ constexpr std::array<Members<std::string>, 5> circumstances{{
     {"config_digest", &Record::config_digest},
     {"boot_id", &Record::boot_id},
 }};
-constexpr std::array<Members<std::vector<std::string>>, 7> lists{{
+constexpr std::array<Members<std::vector<std::string>>, 8> lists{{
+    {"allow", &Record::allow},
     {"verified", &Record::verified},
     {"voids", &Record::voids},
     {"other_channels", &Record::other_channels},

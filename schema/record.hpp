@@ -37,6 +37,7 @@ struct Record {
     RunState state = RunState::planned;
     Egress requested = Egress::off;
     std::string profile; // name
+    std::string pod; // of a container of a pod: KEY.GENERATION of the run that holds its network
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
     std::string relay; // "inside": it is process 1; "child": the command is; empty: there is none
@@ -46,6 +47,7 @@ struct Record {
     std::string code;   // error code word when failed, else empty
     std::string reason; // one line: why it failed or was tightened
     std::vector<Endpoint> endpoints;
+    std::vector<std::string> allow;  // of a filtered run: its rules, as they are written
     std::vector<BindSource> sources; // the root first; compared with what was mounted
     std::vector<std::string>
         verified; // what the kernel answered: "netns", "links", "drop-table", ...

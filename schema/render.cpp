@@ -127,6 +127,8 @@ std::vector<std::string> network_of(const Plan& plan)
 {
     if (plan.network == NetworkNamespace::own)
         return {"its own, fresh"};
+    if (plan.network == NetworkNamespace::pods)
+        return {"its pod's"};
     if (plan.strip_net_caps)
         return {"the engine's, filtered in place"};
     return {};
@@ -232,6 +234,7 @@ std::string render_record(const Record& record)
                {"code", one(record.code)},
                {"reason", one(record.reason)},
                {"profile", one(record.profile)},
+               {"pod", one(record.pod)},
                {"technique", one(std::string(word_for(record.technique)))},
                {"relay", relay_of(record.relay)},
                {"when a broker is lost", one(record.on_broker_lost)},
@@ -253,6 +256,20 @@ std::string render_record(const Record& record)
                {"root", one(record.root)},
                {"bundle", one(record.bundle)},
            });
+}
+
+std::string render_pod(const Record& sandbox, const std::vector<Record>& containers)
+{
+    std::vector<std::vector<std::string>> rows;
+    std::vector<Posture> postures{sandbox.posture};
+    for (const Record& one : containers) {
+        postures.push_back(one.posture);
+        rows.push_back({printable(one.id, 64), std::string(word_for(one.state)),
+                        std::string(word_for(one.posture)),
+                        one.technique == Technique::pod ? "the pod's network" : "its own network"});
+    }
+    return "\nits pod is " + std::string(word_for(fold(postures))) + ", with\n" +
+           render_table(rows);
 }
 
 Facts facts_of(const Plan& plan)

@@ -21,6 +21,8 @@ std::string render_facts(const Facts& facts);
 
 std::string render_runs(const std::vector<Record>& records); // one line each, with a heading
 std::string render_record(const Record& record);
+// What a sandbox's record is followed by: the containers of its pod, and the least confined of all.
+std::string render_pod(const Record& sandbox, const std::vector<Record>& containers);
 // What was tried and refused, oldest first; a heading alone when nothing was.
 std::string render_denials(std::vector<Denied> denied);
 std::string denials_json(std::vector<Denied> denied); // an array in the same order

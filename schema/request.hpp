@@ -44,6 +44,9 @@ Result<ProfileChoice> choose_profile(const Policy& policy, const Asked& asked,
                                      const std::optional<std::string>& option,
                                      const std::optional<std::string>& argv0);
 
+// What its engine says a container is to its pod.
+enum class PodRole : std::uint8_t { none, sandbox, container };
+
 // Policy, profile and annotations resolved into one wish, already bounded by policy.
 struct Request {
     Egress asked = Egress::off;      // the loosest that was asked for, for the record
@@ -54,6 +57,7 @@ struct Request {
     std::vector<AllowRule> allow;    // of egress allowlist, never empty there
     Require require = Require::best;
     ProfileChoice profile;
+    PodRole role = PodRole::none;
     std::vector<std::pair<std::string, std::string>> env;
     Switches switches;
     friend bool operator==(const Request&, const Request&) = default;

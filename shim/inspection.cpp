@@ -158,7 +158,7 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     Inspection found;
     found.other_channels.emplace_back("stdio");
     AH_CHECK(config.object(), "");
-    AH_CHECK(inspect_namespaces(config, found), "");
+    AH_CHECK(inspect_namespaces(config, context, found), "");
     AH_CHECK(inspect_capabilities(config, found), "");
     AH_CHECK(inspect_mounts(config, context, found), "");
     AH_CHECK(inspect_devices(config, found), "");

@@ -25,6 +25,9 @@ struct InspectionContext {
     std::vector<std::string> own_paths; // our binaries, state, policy, delegate, bundle: no
                                         // ancestor of these may be bound
     bool allow_vsock = false;
+    std::vector<std::int64_t> pod_inits =
+        {};                 // pids: first processes of who shares the pod's network
+    bool joins_pod = false; // and this container does, too
     std::vector<EndpointPlace> places;
 };
 
@@ -40,6 +43,8 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
 
 // What network namespace config.json names.
 Result<GivenNetns> given_netns(json::View config);
+// Its path; empty where there is none, or no such namespace at all.
+Result<std::string> given_netns_path(json::View config);
 
 // "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
 // posture; empty when nothing does.

@@ -11,7 +11,7 @@
 namespace anchorhold {
 
 // linux.namespaces
-Status inspect_namespaces(json::View config, Inspection& into);
+Status inspect_namespaces(json::View config, const InspectionContext& context, Inspection& into);
 // Is there a user namespace that is made for this container and that the host's root has no part
 // in? /proc/sys asks for the host's root by its id, not for a capability (measured).
 Result<bool> has_own_users(json::View config);

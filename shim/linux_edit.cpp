@@ -78,6 +78,21 @@ Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
     return {};
 }
 
+Status edit_cpu_shares(json::View section, std::int64_t least, Edits& edits)
+{
+    AH_TRY(const auto resources, container(section, "resources", json::Kind::object), "");
+    if (!resources)
+        return {};
+    AH_TRY(const auto cpu, container(*resources, "cpu", json::Kind::object), "");
+    const auto shares = cpu ? cpu->find("shares") : std::nullopt;
+    if (!shares || shares->is_null())
+        return {};
+    AH_TRY(const std::int64_t number, shares->integer(), "");
+    if (number < least)
+        edits.replace(*shares, std::to_string(least));
+    return {};
+}
+
 bool wants_port_start(const Plan& plan)
 {
     return plan.free_low_ports && plan.network == NetworkNamespace::own;
@@ -114,6 +129,8 @@ Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits
         AH_CHECK(edit_sysctl(*section, edits), "");
     if (plan.extra_pids > 0)
         AH_CHECK(edit_pids(*section, plan.extra_pids, edits), "");
+    if (plan.least_cpu_shares > 0)
+        AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits), "");
     AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp), "");
     edits.take(std::move(seccomp.splices));
     return std::move(seccomp.obstacle);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/process.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config_view.hpp"
 #include "shim/inspection_parts.hpp"
@@ -7,6 +8,7 @@
 #include <array>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 namespace anchorhold {
@@ -45,7 +47,37 @@ bool is_something_else(const std::string& path)
     return fd && (::fstatfs(fd.get(), &system) != 0 || system.f_type != NSFS_MAGIC);
 }
 
-void inspect_joined(const Entry& entry, Inspection& into)
+bool is_of_the_pod(const Entry& entry, const InspectionContext& context)
+{
+    struct stat there = {};
+    if (::stat(entry.path.c_str(), &there) != 0)
+        return false;
+    return std::ranges::any_of(context.pod_inits, [&](std::int64_t init) {
+        const auto its = namespace_of(static_cast<pid_t>(init), entry.type.c_str());
+        return its && *its == FileIdentity{there.st_dev, there.st_ino};
+    });
+}
+
+// Processes of one pid namespace take each other's sockets: only who shares the network may.
+void inspect_shared(const Entry& entry, const InspectionContext& context, Inspection& into)
+{
+    const std::string where = entry.view.where() + ".path";
+    const bool of_the_pod = is_of_the_pod(entry, context);
+    if (of_the_pod && context.joins_pod)
+        return;
+    if (of_the_pod && entry.type == "ipc") {
+        into.other_channels.push_back(where + ": the pod's ipc namespace");
+        return;
+    }
+    into.voids.push_back(
+        {where, "joins the " + entry.type + " namespace " + printable(entry.path) +
+                    (of_the_pod ? " of a pod whose network is not its own; do not share processes "
+                                  "in this pod, or ask for what the pod has"
+                                : "; leave the path out, or, if this is a pod, give its handler's "
+                                  "profile \"cri\": true")});
+}
+
+void inspect_joined(const Entry& entry, const InspectionContext& context, Inspection& into)
 {
     if (entry.path.empty())
         return;
@@ -55,10 +87,7 @@ void inspect_joined(const Entry& entry, Inspection& into)
     } else if (entry.type == "network") {
         into.replaced_netns = entry.path; // and a fresh one stands there then
     } else if (entry.type == "pid" || entry.type == "ipc") {
-        into.voids.push_back({where, "joins the " + entry.type + " namespace " +
-                                         printable(entry.path) +
-                                         "; pods are not available yet: run the container outside "
-                                         "of one (without --pod), or leave the path out"});
+        inspect_shared(entry, context, into);
     } else if (entry.type == "mount") {
         into.voids.push_back({where, "joins the mount namespace " + printable(entry.path) +
                                          "; leave the path out, for one of its own"});
@@ -99,6 +128,13 @@ bool maps_host_root(std::string_view uid_map)
     }
 }
 
+Result<std::string> given_netns_path(json::View config)
+{
+    AH_TRY(const auto entries, read_entries(config), "");
+    const auto network = std::ranges::find(entries, "network", &Entry::type);
+    return network == entries.end() ? std::string() : network->path;
+}
+
 Result<GivenNetns> given_netns(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config), "");
@@ -114,7 +150,7 @@ Result<GivenNetns> given_netns(json::View config)
     return made ? GivenNetns::engines : GivenNetns::other;
 }
 
-Status inspect_namespaces(json::View config, Inspection& into)
+Status inspect_namespaces(json::View config, const InspectionContext& context, Inspection& into)
 {
     AH_TRY(const auto entries, read_entries(config), "");
     std::vector<std::string> seen;
@@ -129,7 +165,7 @@ Status inspect_namespaces(json::View config, Inspection& into)
                                                             " namespace; name each type once"});
         }
         seen.push_back(entry.type);
-        inspect_joined(entry, into);
+        inspect_joined(entry, context, into);
     }
     const auto lacks = [&](std::string_view type) {
         return std::ranges::find(seen, type) == seen.end();

@@ -5,6 +5,7 @@
 #include "hooks/process.hpp"
 #include "schema/first_process.hpp"
 #include "schema/oci_keys.hpp"
+#include "schema/pod.hpp"
 #include "shim/ask_hook.hpp"
 #include "shim/config_view.hpp"
 #include "shim/pinned_names.hpp"
@@ -12,9 +13,7 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 namespace anchorhold {
 
@@ -108,6 +107,8 @@ Result<HostCaps> host_caps(const Session& session, const Helpers& helpers, const
 Result<std::optional<Network>> network_of(const Session& session, const Prepared& from)
 {
     const Posture posture = from.decision.posture;
+    if (from.joins_pod())
+        return from.pod.holder->network; // its names, for the hosts file
     if (posture != Posture::sealed && posture != Posture::filtered)
         return std::optional<Network>();
     Network network;
@@ -160,17 +161,14 @@ Status refuse_findings(const Prepared& prepared)
         return fail(Code::invalid_request, sentence(seen.refused));
     if (!seen.voids.empty() && prepared.request.switches.voids == Voids::refuse)
         return fail(Code::bundle_voids_posture, sentence(seen.voids));
-    if (prepared.request.require == Require::asked && !seen.replaced_netns.empty()) {
+    const bool of_a_pod =
+        prepared.request.role != PodRole::none; // what stood there is the engine's
+    if (prepared.request.require == Require::asked && !seen.replaced_netns.empty() && !of_a_pod) {
         return fail(Code::posture_unavailable,
                     "its network namespace (" + printable(seen.replaced_netns) +
                         ") would be replaced by a fresh one, and require: asked forbids that");
     }
     return {};
-}
-
-Result<FileIdentity> host_netns()
-{
-    return namespace_of(0, "net");
 }
 
 Result<FirstProcess> first_process(json::View config)
@@ -189,12 +187,33 @@ Result<FirstProcess> first_process(json::View config)
     return first;
 }
 
+// With the pod's network, or, asking for less, as if it were alone.
+Status decide_in_pod(const HostCaps& caps, GivenNetns given, Prepared& into)
+{
+    if (into.pod.holder) {
+        AH_TRY(const auto joined, join_pod(into.request, *into.pod.holder), "");
+        if (joined) {
+            into.decision = *joined;
+            std::erase_if(into.request.allow, [&into](const AllowRule& rule) {
+                return std::ranges::find(into.pod.holder->allow, text_of(rule)) ==
+                       into.pod.holder->allow.end();
+            });
+            return {};
+        }
+    }
+    AH_TRY(into.decision, decide(into.request, caps, given), "");
+    return {};
+}
+
 // Fills in what only a run that is not left alone needs.
 Status inspect_and_plan(const Session& session, const json::Document& config, const ContainerId& id,
                         const std::string& generation, Prepared& into)
 {
     AH_TRY(const CommandUser user, command_user(config.root()), "read process.user");
-    AH_TRY(const auto servers, find_servers(session, into.request, user), "");
+    std::vector<SocketServer> servers;
+    if (!into.joins_pod()) { // else the pod's relay dials them
+        AH_TRY(servers, find_servers(session, into.request, user), "");
+    }
     for (const SocketServer& server : servers)
         into.places.push_back(server.place);
     const RunKey key = RunKey::of(session.root, id);
@@ -206,10 +225,12 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                          into.bundle.path()};
     context.allow_vsock = into.request.switches.vsock == Vsock::allow;
     context.places = into.places;
+    context.pod_inits = into.pod.inits;
+    context.joins_pod = into.joins_pod();
     AH_TRY(into.network, network_of(session, into), "");
     if (into.decision.posture != Posture::open) {
         AH_TRY(into.inspection, inspect_bundle(config.root(), context), "");
-        if (into.decision.technique == Technique::in_place)
+        if (into.joins_pod() || into.decision.technique == Technique::in_place)
             into.inspection.replaced_netns.clear(); // it stays
         for (const SocketServer& server : servers) {
             if (auto advice = broker_advice(server, user))
@@ -237,8 +258,8 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                    .generation = generation,
                    .host_netns = {},
                    .host_cookie = netns_cookie()};
-    AH_TRY(paths.host_netns, host_netns(), "identify the host's network namespace");
-    if (!into.request.endpoints.empty()) {
+    AH_TRY(paths.host_netns, namespace_of(0, "net"), "identify the host's network namespace");
+    if (!into.request.endpoints.empty() && !into.joins_pod()) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
         AH_TRY(const FirstProcess first, first_process(config.root()), "config.json");
@@ -275,13 +296,22 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     AH_TRY(const ProfileChoice choice,
            choose_profile(*session.policy, asked, session.own.profile, session.argv0_profile),
            "choose a profile");
-    AH_TRY(Request request, resolve(*session.policy, asked, choice, id), "");
+    PodPlace place;
+    if (makes_pods(session)) {
+        AH_TRY(place, find_pod(session, config.root()), "");
+    }
+    // Every container of a pod means the same socket by {id}.
+    AH_TRY(const ContainerId named, ContainerId::parse(place.holder ? place.holder->id : id.text()),
+           "");
+    AH_TRY(Request request, resolve(*session.policy, asked, choice, named), "");
+    request.role = place.role;
 
     Prepared prepared{.bundle = std::move(bundle),
                       .turn = {},
                       .original = std::move(original),
                       .request = std::move(request),
                       .decision = {},
+                      .pod = std::move(place),
                       .mark = {},
                       .helpers = {},
                       .places = {},
@@ -302,56 +332,19 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
     AH_TRY(prepared.helpers, find_helpers(), "");
     AH_TRY(const GivenNetns given, given_netns(config.root()), "");
+    if (prepared.pod.role == PodRole::container && prepared.pod.names_netns &&
+        !prepared.pod.holder) {
+        return fail(
+            Code::posture_unavailable,
+            "the sandbox of its pod has no record of ours; create the pod with this handler");
+    }
     AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers, prepared.request, given), "");
-    AH_TRY(prepared.decision, decide(prepared.request, caps, given), "");
+    AH_CHECK(decide_in_pod(caps, given, prepared), "");
     if (const auto name = config.root().find("hostname"))
         prepared.hostname = name->string().value_or("");
     if (!prepared.mark)
         AH_CHECK(inspect_and_plan(session, config, id, generation, prepared), "");
     return prepared;
-}
-
-Result<Record> first_record(const Session& session, const Prepared& prepared, const ContainerId& id)
-{
-    Record record;
-    record.key = RunKey::of(session.root, id).text();
-    record.id = id.text();
-    record.root = session.root;
-    record.generation = prepared.plan.generation;
-    record.requested = prepared.request.asked;
-    record.profile = prepared.request.profile.name;
-    record.posture = prepared.decision.posture;
-    record.technique = prepared.decision.technique;
-    record.relay = prepared.plan.relay;
-    record.on_broker_lost = prepared.plan.on_broker_lost;
-    record.why = prepared.decision.why;
-    record.reason = prepared.decision.detail;
-    record.endpoints = prepared.request.endpoints;
-    record.network = prepared.network;
-    record.sentence = sentence_for(prepared.request, prepared.decision);
-    for (const Finding& finding : prepared.inspection.voids)
-        record.voids.push_back(finding.where + ": " + finding.what);
-    record.other_channels = prepared.inspection.other_channels;
-    record.advice = prepared.inspection.advice;
-    record.sources = prepared.inspection.sources;
-    std::erase_if(record.sources, [&prepared](const BindSource& source) { // ours lies on it
-        return (prepared.plan.cover_resolv_conf && source.destination == "/etc/resolv.conf") ||
-               (prepared.plan.cover_hosts && source.destination == "/etc/hosts");
-    });
-    record.replaced_netns = prepared.inspection.replaced_netns;
-    record.removed_env = prepared.edited.removed_env;
-    record.removed_caps = prepared.edited.removed_caps;
-    record.removed_hooks = prepared.edited.removed_hooks;
-    record.delegate = session.delegate;
-    record.bundle = prepared.bundle.path();
-    record.config_digest = sha256_hex(prepared.edited.text);
-    record.created = std::time(nullptr);
-    AH_TRY(record.boot_id, boot_id(), "write the record");
-    AH_TRY(record.host_netns, host_netns(), "write the record");
-    AH_TRY(record.host_pidns, namespace_of(0, "pid"), "write the record");
-    AH_TRY(const auto creator, identify(::getpid()), "write the record");
-    record.creator = creator.value_or(ProcessIdentity{});
-    return record;
 }
 
 } // namespace anchorhold

@@ -11,6 +11,7 @@
 #include "shim/endpoint_check.hpp"
 #include "shim/helpers.hpp"
 #include "shim/inspection.hpp"
+#include "shim/pod.hpp"
 #include "shim/session.hpp"
 
 #include <memory>
@@ -25,7 +26,8 @@ struct Prepared {
     UniqueFd turn; // at the bundle, while config.json is being edited; empty when nobody asked
     std::string original; // config.json as it stood
     Request request;
-    Decision decision;               // untouched: nothing below is filled in
+    Decision decision; // untouched: nothing below is filled in
+    PodPlace pod;
     std::optional<std::string> mark; // an edit mark that stood in config.json
     Helpers helpers;
     std::vector<EndpointPlace> places; // of the unix: endpoints
@@ -34,6 +36,7 @@ struct Prepared {
     Inspection inspection;
     Plan plan;
     Edited edited;
+    bool joins_pod() const { return decision.technique == Technique::pod; }
 };
 
 // The bundle of an invocation: its last --bundle, else the cwd.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `runs` and `show`: what is on record. Live runs come before ended ones of the same id.
+#include "schema/pod.hpp"
 #include "schema/render.hpp"
 #include "shim/tool_list.hpp"
 
@@ -75,6 +76,20 @@ Result<std::optional<Record>> pick(const std::vector<Record>& records, const std
     return fail(Code::invalid_request, quoted(name) + " could be several runs:" + keys);
 }
 
+// Live ones first, then by time.
+Result<std::vector<Record>> containers_of(const Found& found)
+{
+    AH_TRY(const auto keys, found.state.runs(), "list the runs");
+    std::string unreadable;
+    std::vector<Record> containers = live_records(found.state, keys, unreadable);
+    AH_TRY(const auto ended, found.state.ended(), "list the ended runs");
+    containers.insert(containers.end(), ended.rbegin(), ended.rend());
+    std::erase_if(containers, [name = run_name(found.record)](const Record& record) {
+        return record.pod != name;
+    });
+    return containers;
+}
+
 } // namespace
 
 Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
@@ -108,7 +123,14 @@ Result<Found> find_run(const Session& session, const std::string& name)
 Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
 {
     AH_TRY(const Found found, find_run(session, call.operands[0]), "");
-    told.text = call.json ? to_json(found.record) : render_record(found.record);
+    if (call.json) {
+        told.text = to_json(found.record);
+        return 0;
+    }
+    told.text = render_record(found.record);
+    AH_TRY(const auto containers, containers_of(found), "");
+    if (!containers.empty())
+        told.text += render_pod(found.record, containers);
     return 0;
 }
 

@@ -240,9 +240,15 @@ TEST_CASE("a value that a later version will honour is refused as not available 
         CHECK(refusal("{" + value + "}") == name + ": not available yet");
         CHECK(in_profile(value) == "profiles.p." + name + ": not available yet");
     }
-    CHECK(in_profile(R"("cri":true)") == "profiles.p.cri: not available yet");
     CHECK(refusal(R"({"upstream":"http://proxy:3128"})") == "upstream: not available yet");
-    CHECK(refusal(R"({"profiles":{"p":{"cri":false}}})").empty());
+}
+
+TEST_CASE("a profile marks the handlers whose engine makes pods")
+{
+    CHECK(policy_of(R"({"profiles":{"p":{"cri":true}}})").find("p")->cri);
+    CHECK(!policy_of(R"({"profiles":{"p":{"cri":false}}})").find("p")->cri);
+    CHECK(!policy_of(R"({"profiles":{"p":{}}})").find("p")->cri);
+    CHECK(in_profile(R"("cri":"yes")") == "profiles.p.cri: expected true or false");
 }
 
 TEST_CASE("what a lost broker means is the policy's word, and a profile's over it")

@@ -46,6 +46,8 @@ Record full()
     record.relay = "child";
     record.on_broker_lost = "stop";
     record.profile = "agent";
+    record.pod = "fedcba987654.ffeeddccbbaa0099";
+    record.allow = {"x.org tcp 443"};
     record.posture = Posture::relayed;
     record.technique = Technique::relay;
     record.sentence =
@@ -159,11 +161,13 @@ TEST_CASE("a whole record as programs see it")
   "relay": "",
   "on_broker_lost": "",
   "profile": "",
+  "pod": "",
   "sentence": "",
   "code": "",
   "reason": "",
   "endpoints": [],
   "sources": [],
+  "allow": [],
   "verified": [],
   "voids": [],
   "other_channels": [],

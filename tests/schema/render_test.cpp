@@ -44,6 +44,25 @@ TEST_CASE("B-60 what came from outside is escaped before it is shown")
           "a\\x1b[2Jb\\x0a  planned  severed  -     Network: off — confined: no egress\n");
 }
 
+TEST_CASE("a pod is as confined as the least confined of its containers")
+{
+    Record sandbox;
+    sandbox.posture = Posture::relayed;
+    Record agent;
+    agent.id = "agent";
+    agent.state = RunState::enforced;
+    agent.posture = Posture::relayed;
+    agent.technique = Technique::pod;
+    Record apart;
+    apart.id = "a\x1b";
+    apart.state = RunState::ended;
+    CHECK(render_pod(sandbox, {agent, apart}) == "\nits pod is relayed, with\n"
+                                                 "agent  enforced  relayed  the pod's network\n"
+                                                 "a\\x1b  ended     severed  its own network\n");
+    apart.posture = Posture::filtered;
+    CHECK(render_pod(sandbox, {agent, apart}).starts_with("\nits pod is filtered, with\n"));
+}
+
 TEST_CASE("a plan names only what it does")
 {
     Plan plan;

@@ -145,6 +145,23 @@ TEST_CASE("the relay gets one process more (C-61)")
     CHECK(refusal(R"({"linux":{"resources":[1]}})", plan) == "linux.resources: expected an object");
 }
 
+TEST_CASE("a sandbox that relays gets its share of the processor")
+{
+    Plan plan = nothing();
+    plan.least_cpu_shares = 1024;
+    const auto after = [&](const std::string& linux_section) {
+        return edited("{\"linux\":" + linux_section + "}", plan).text;
+    };
+    CHECK(after(R"({"resources":{"cpu":{"shares":2,"quota":5}}})") ==
+          R"({"linux":{"resources":{"cpu":{"shares":1024,"quota":5}}}})");
+    for (const std::string same :
+         {R"({"resources":{"cpu":{"shares":1025}}})", R"({"resources":{"cpu":{"shares":null}}})",
+          R"({"resources":{"cpu":{}}})", R"({"resources":{}})", R"({"x":1})"})
+        CHECK(after(same) == "{\"linux\":" + same + "}");
+    CHECK(refusal(R"({"linux":{"resources":{"cpu":{"shares":"2"}}}})", plan) ==
+          "linux.resources.cpu.shares: expected an integer");
+}
+
 TEST_CASE("low ports are freed in a namespace of its own, unless somebody said otherwise")
 {
     Plan plan = own_network();

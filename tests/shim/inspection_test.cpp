@@ -72,17 +72,6 @@ std::string refusal(const std::string& text)
     return seen ? "" : seen.error().what;
 }
 
-Findings host_namespaces(const std::vector<std::string>& types)
-{
-    Findings findings;
-    for (const std::string& type : types)
-        findings.push_back({"linux.namespaces", "the " + type +
-                                                    " namespace is the host's; add "
-                                                    "{\"type\":\"" +
-                                                    type + "\"}"});
-    return findings;
-}
-
 } // namespace
 
 TEST_CASE("a plain container is found to be one, and its stdio is always a channel")
@@ -93,60 +82,6 @@ TEST_CASE("a plain container is found to be one, and its stdio is always a chann
     CHECK(seen.other_channels == std::vector<std::string>{"stdio"});
     CHECK(seen.advice.empty());
     CHECK(seen.replaced_netns.empty());
-}
-
-TEST_CASE("C-10: what stood in the network namespace's place is told")
-{
-    const auto replaced = [](const std::string& entry) {
-        const Inspection seen = inspected_namespaces(five + entry);
-        CHECK(seen.voids == Findings());
-        return seen.refused.empty() ? seen.replaced_netns : seen.refused[0].what;
-    };
-    CHECK(replaced(R"(, {"type": "network"})") == "");
-    CHECK(replaced(R"(, {"type": "network", "path": ""})") == "");
-    CHECK(replaced(R"(, {"type": "network", "path": null})") == "");
-    CHECK(replaced("") == "the host's");
-    CHECK(replaced(R"(, {"type": "network", "path": "/proc/self/ns/net"})") == "/proc/self/ns/net");
-    CHECK(replaced(R"(, {"type": "network", "path": "/run/netns/gone"})") == "/run/netns/gone");
-    CHECK(replaced(R"(, {"type": "network", "path": "/etc/passwd"})") ==
-          "/etc/passwd is not a namespace");
-}
-
-TEST_CASE("B-57: a namespace type named twice is refused, whichever it is")
-{
-    for (const std::string type : {"network", "pid", "ipc", "uts", "mount", "user"}) {
-        const Inspection seen = inspected_namespaces(R"({"type": ")" + type + R"("}, {"type": ")" +
-                                                     type + R"(", "path": "/proc/1/ns/x"})");
-        CHECK(seen.refused == Findings{{"linux.namespaces[1]",
-                                        "a second " + type + " namespace; name each type once"}});
-    }
-}
-
-TEST_CASE("a namespace type that nobody knows is refused")
-{
-    CHECK(inspected_namespaces(five + R"(, {"type": "net"})").refused ==
-          Findings{{"linux.namespaces[4].type", "\"net\" is not a type of namespace"}});
-}
-
-TEST_CASE("a pid or ipc namespace of the host's or of others is a void")
-{
-    CHECK(inspected_namespaces(R"({"type": "mount"}, {"type": "network"})").voids ==
-          host_namespaces({"pid", "ipc"}));
-    CHECK(inspected_namespaces(R"({"type": "pid"}, {"type": "network"})").voids ==
-          host_namespaces({"ipc"}));
-    for (const std::string type : {"pid", "ipc", "mount"}) {
-        std::string list;
-        for (const std::string other : {"pid", "ipc", "mount"})
-            list += std::string(list.empty() ? "" : ", ") + R"({"type": ")" + other + "\"" +
-                    (other == type ? R"(, "path": "/proc/4242/ns/x")" : "") + "}";
-        const Inspection seen = inspected_namespaces(list);
-        REQUIRE(seen.voids.size() == 1);
-        CHECK(seen.voids[0].what ==
-              "joins the " + type + " namespace /proc/4242/ns/x; " +
-                  (type == "mount" ? "leave the path out, for one of its own"
-                                   : "pods are not available yet: run the container outside of one "
-                                     "(without --pod), or leave the path out"));
-    }
 }
 
 TEST_CASE("C-54: without namespaces the edit gives them all, so nothing is void")

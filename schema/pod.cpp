@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/pod.hpp"
+
+#include <algorithm>
+
+namespace anchorhold {
+namespace {
+
+template <typename Item> bool is_in(const std::vector<Item>& items, const Item& item)
+{
+    return std::ranges::find(items, item) != items.end();
+}
+
+// The first endpoint that only one of the two has.
+const Endpoint* beyond(const std::vector<Endpoint>& endpoints, const std::vector<Endpoint>& others)
+{
+    const auto found = std::ranges::find_if(
+        endpoints, [&others](const Endpoint& endpoint) { return !is_in(others, endpoint); });
+    return found == endpoints.end() ? nullptr : &*found;
+}
+
+// Does the pod's network lead nowhere that the request does not name?
+bool permits(const Request& request, const Record& holder)
+{
+    if (beyond(holder.endpoints, request.endpoints) != nullptr)
+        return false;
+    switch (holder.posture) {
+    case Posture::severed:
+    case Posture::relayed:
+    case Posture::sealed: return true;
+    case Posture::open: return request.egress == Egress::open;
+    case Posture::filtered: break;
+    }
+    if (request.egress != Egress::allowlist)
+        return request.egress == Egress::open;
+    std::vector<std::string> asked;
+    for (const AllowRule& rule : request.allow)
+        asked.push_back(text_of(rule));
+    return std::ranges::all_of(holder.allow,
+                               [&asked](const std::string& rule) { return is_in(asked, rule); });
+}
+
+// Did the request ask for destinations that the pod's network does not lead to?
+bool wants_more(const Request& request, const Record& holder)
+{
+    switch (request.egress) {
+    case Egress::off: return false;
+    case Egress::open: return holder.posture != Posture::open;
+    case Egress::allowlist: break;
+    }
+    return holder.posture < Posture::filtered ||
+           std::ranges::any_of(
+               request.allow,
+               [&holder](const AllowRule& rule) {
+                   return holder.posture == Posture::filtered &&
+                          !is_in(holder.allow, text_of(rule));
+               });
+}
+
+} // namespace
+
+Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder)
+{
+    if (const Endpoint* const lacking = beyond(request.endpoints, holder.endpoints)) {
+        return fail(Code::endpoint_unavailable, "endpoint " + lacking->name +
+                                                    ": the container's pod was created without it; "
+                                                    "ask for it on the pod");
+    }
+    if (!permits(request, holder)) {
+        if (request.egress == Egress::off)
+            return std::optional<Decision>();
+        return fail(Code::posture_unavailable,
+                    "it asks for less than its pod's network gives, and only egress off gives a "
+                    "container of a pod a network of its own");
+    }
+    Decision decision{.asked = request.asked,
+                      .posture = holder.posture,
+                      .technique = Technique::pod,
+                      .why = request.why,
+                      .detail = {},
+                      .untouched = false};
+    if (!wants_more(request, holder))
+        return decision;
+    if (request.require == Require::asked) {
+        return fail(Code::posture_unavailable, "egress " + std::string(word_for(request.asked)) +
+                                                   " is required, and its pod has no more than " +
+                                                   std::string(word_for(holder.posture)));
+    }
+    const bool host_could_not = holder.why == Why::cannot_filter;
+    decision.why = host_could_not ? holder.why : Why::pod_has_less;
+    decision.detail = host_could_not ? holder.reason : "";
+    return decision;
+}
+
+std::string run_name(const Record& record)
+{
+    return record.key + "." + record.generation;
+}
+
+} // namespace anchorhold
