@@ -258,6 +258,11 @@ judge() {
 }
 judge=judge installs_and_restores "2.x with version 2" --add-imports
 
+clear_node v2.1.4
+mkdir "$node/etc/containerd"
+ln -s /usr/share/config.toml "$main"
+check "a link would lead out of the node" refused_unchanged "config.toml is a link on this node" set_up
+
 # ---- CRI-O --------------------------------------------------------------------------------------
 
 clear_node

@@ -228,7 +228,7 @@ has_all_handlers() {
 plan_containerd() {
     version='' systemd_cgroup='' new_main='' line_needed='' skip_drop_in=''
     if [ -e "$root$main" ] || [ -h "$root$main" ]; then
-        [ -f "$root$main" ] || refuse "$main is no file that can be read on this node"
+        [ -f "$root$main" ] || refuse "$main is no file"
         version=$(config_version)
         case ${version:-1} in
             [234]) ;;
@@ -295,8 +295,17 @@ find_engines() {
     engines=''
     if [ -e "$root$main" ] || has_program containerd; then engines=containerd; fi
     if [ -d "$root/etc/crio" ] || has_program crio; then engines="$engines crio"; fi
-    [ -n "$engines" ] || refuse "neither containerd nor CRI-O is on this node (of k3s and others that" \
+    [ -n "$engines" ] || refuse "neither containerd nor CRI-O is on this node (for k3s and others that" \
         "bring their own, see contrib/kubernetes/README.md)"
+}
+
+# From outside of the node's root a link leads to somewhere else.
+check_links() {
+    if [ -z "$root" ]; then return; fi
+    for place in /opt /etc /etc/anchorhold /etc/containerd /etc/containerd/conf.d "$main" /etc/crio \
+        /etc/crio/crio.conf.d; do
+        [ ! -h "$root$place" ] || refuse "$place is a link on this node; run this on the node, without --root"
+    done
 }
 
 check_prefix() {
@@ -371,6 +380,7 @@ restart_engines() {
 }
 
 do_install() {
+    check_links
     find_engines
     check_prefix
     [ -z "$policy" ] || may_write "$policy_file" "$policy"
