@@ -251,6 +251,10 @@ check "2.x: a file that imports nothing is not touched unasked" refused_unchange
 judge=true installs_and_restores "2.x, --add-imports" --add-imports
 
 clear_node v2.0.0
+configure < <(printf 'version = 3 # and no newline')
+judge=true installs_and_restores "2.x, a last line without an end" --add-imports
+
+clear_node v2.0.0
 configure <<<"$kubeadm"
 judge() {
     check "2.x with version 2: the drop-in is no newer" same 2 \
@@ -326,6 +330,8 @@ echo '{"ceiling": "high"}' >"$lab/other.json"
 check "a policy that the shim refuses" refused_unchanged "(invalid_policy)" \
     installer --policy "$lab/other.json" install
 check "no policy for the profiles" refused_unchanged 'no profile "agent"' installer install
+check "an empty root is not the host's" contains "$("$lab/install.sh" --root '' uninstall 2>&1)" \
+    "--root needs a value"
 for name in relay 'no:name' Big; do
     check "no profile: $name" contains "$(set_up --profiles "$name")" "is no name of a profile"
 done

@@ -204,6 +204,7 @@ imported_place() {
     imports | while read -r pattern; do
         case $pattern in
             "$drop_in") say "$drop_in" ;;
+            *'*'*/*) ;;
             */'*.toml') say "${pattern%/*}/anchorhold.toml" ;;
         esac
     done | head -n 1
@@ -421,7 +422,11 @@ remove_line() {
     if [ ! -f "$root$main" ] || is_as_we_left_it "$main" || ! grep -qxF "$imports_line" "$root$main"; then
         return
     fi
-    { grep -vxF "$imports_line" "$root$main" || true; } >"$work/main"
+    if [ "$(head -n 1 "$root$main")" = "$imports_line" ]; then
+        tail -n +2 "$root$main" >"$work/main" # to the byte, also without a newline at its end
+    else
+        { grep -vxF "$imports_line" "$root$main" || true; } >"$work/main"
+    fi
     replace_main <"$work/main"
     say "took the line out of $main"
 }
@@ -469,7 +474,7 @@ $live"
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --root | --from | --policy | --profiles) [ $# -gt 1 ] || refuse "$1 needs a value" ;;
+        --root | --from | --policy | --profiles) [ -n "${2:-}" ] || refuse "$1 needs a value" ;;
     esac
     case $1 in
         --root) root=${2%/} && shift ;;
