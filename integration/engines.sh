@@ -144,20 +144,26 @@ podman_run() {
 
 # ---- containerd ---------------------------------------------------------------------------------
 
-# start_containerd: ready when it returns; $containerd is its pid.
+# start_containerd: without a CRI.
 start_containerd() {
-    local line log
     mkdir -p "$lab/containerd"
     cat >"$lab/containerd/config.toml" <<CONF
 version = 2
 disabled_plugins = ["io.containerd.grpc.v1.cri"]
 CONF
+    boot_containerd
+}
+
+# boot_containerd: by the configuration that is there; listens when it returns; $containerd is its
+# pid.
+boot_containerd() {
+    local line log
     exec {log}< <(exec containerd --config "$lab/containerd/config.toml" 2>&1)
     containerd=$!
     while read -r -u "$log" line; do
         [[ $line == *"containerd successfully booted"* ]] && break
     done
-    cat <&"$log" >"$lab/containerd/log" &
+    cat <&"$log" >>"$lab/containerd/log" &
     exec {log}<&-
 }
 

@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Speaks to an engine as a kubelet does, over the socket of its Container Runtime Interface.
+
+cri.py [--deadline SECONDS] SOCKET COMMAND...
+
+    ready IMAGE...              returns once the engine serves, has a network and knows the images
+    runp FILE HANDLER           a pod from the JSON of a PodSandboxConfig; prints its id
+    stopp POD; rmp POD; pods
+    statep POD; podip POD       its state, its address
+    infop POD                   the engine's own JSON about it
+    create POD FILE PODFILE     a container from the JSON of a ContainerConfig; prints its id
+    start ID; stop ID [GRACE]; rm ID; containers
+    state ID; info ID
+    wait ID                     returns when it has ended, with its exit status
+    exec ID -- WORD...          passes stdout, stderr and the exit status on
+    portforward POD PORT        stdin to PORT of the pod, and its answer to stdout
+
+An error is one line on stderr, and status 1.
+"""
+
+import argparse
+import base64
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import urllib.parse
+
+import grpc
+from google.protobuf import descriptor_pb2, json_format, message_factory
+from google.protobuf.descriptor_pool import DescriptorPool
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Engine:
+    """Every call of cri.proto as a method: engine.StopContainer(container_id=..., timeout=5)."""
+
+    def __init__(self, path, deadline):
+        described = subprocess.run(
+            ["protoc", "-I", HERE, "--descriptor_set_out=/dev/stdout", "cri.proto"],
+            check=True, stdout=subprocess.PIPE,
+        ).stdout
+        self.pool = DescriptorPool()
+        for file in descriptor_pb2.FileDescriptorSet.FromString(described).file:
+            self.pool.Add(file)
+        self.factory = message_factory.MessageFactory(self.pool)
+        self.channel = grpc.insecure_channel(f"unix:{path}")
+        self.deadline = deadline
+
+    def message(self, name):
+        return self.factory.GetPrototype(self.pool.FindMessageTypeByName(f"runtime.v1.{name}"))
+
+    def read(self, name, path):
+        with open(path, encoding="utf-8") as file:
+            return json_format.Parse(file.read(), self.message(name)())
+
+    def __getattr__(self, call):
+        service = "ImageService" if call.startswith("Image") else "RuntimeService"
+        send = self.channel.unary_unary(
+            f"/runtime.v1.{service}/{call}",
+            request_serializer=self.message(call + "Request").SerializeToString,
+            response_deserializer=self.message(call + "Response").FromString,
+        )
+        return lambda **fields: send(
+            self.message(call + "Request")(**fields), timeout=self.deadline
+        )
+
+
+def is_ready(engine, images):
+    conditions = engine.Status().status.conditions
+    known = (engine.ImageStatus(image={"image": image}).image.id for image in images)
+    return conditions and all(condition.status for condition in conditions) and all(known)
+
+
+def ready(engine, *images):
+    # The interface has no event for it: what is imported is known to containerd's CRI a little
+    # later, and between listening and serving it refuses.
+    while True:
+        try:
+            if is_ready(engine, images):
+                return
+        except grpc.RpcError as error:
+            if "not initialized" not in error.details():
+                raise
+
+
+def runp(engine, file, handler):
+    config = engine.read("PodSandboxConfig", file)
+    print(engine.RunPodSandbox(config=config, runtime_handler=handler).pod_sandbox_id)
+
+
+def stopp(engine, pod):
+    engine.StopPodSandbox(pod_sandbox_id=pod)
+
+
+def rmp(engine, pod):
+    engine.RemovePodSandbox(pod_sandbox_id=pod)
+
+
+def pods(engine):
+    for pod in engine.ListPodSandbox().items:
+        print(pod.id)
+
+
+def statep(engine, pod):
+    state = engine.PodSandboxStatus(pod_sandbox_id=pod).status.state
+    print(("ready", "not ready")[state])
+
+
+def podip(engine, pod):
+    print(engine.PodSandboxStatus(pod_sandbox_id=pod).status.network.ip)
+
+
+def infop(engine, pod):
+    print(engine.PodSandboxStatus(pod_sandbox_id=pod, verbose=True).info["info"])
+
+
+def create(engine, pod, file, pod_file):
+    config = engine.read("ContainerConfig", file)
+    sandbox = engine.read("PodSandboxConfig", pod_file)
+    made = engine.CreateContainer(pod_sandbox_id=pod, config=config, sandbox_config=sandbox)
+    print(made.container_id)
+
+
+def start(engine, container):
+    engine.StartContainer(container_id=container)
+
+
+def stop(engine, container, grace="0"):
+    engine.StopContainer(container_id=container, timeout=int(grace))
+
+
+def rm(engine, container):
+    engine.RemoveContainer(container_id=container)
+
+
+def containers(engine):
+    for container in engine.ListContainers().containers:
+        print(container.id)
+
+
+STATES = ("created", "running", "exited", "unknown")
+
+
+def status_of(engine, container):
+    return engine.ContainerStatus(container_id=container).status
+
+
+def state(engine, container):
+    print(STATES[status_of(engine, container).state])
+
+
+def info(engine, container):
+    print(engine.ContainerStatus(container_id=container, verbose=True).info["info"])
+
+
+def wait(engine, container):
+    verbose = engine.ContainerStatus(container_id=container, verbose=True)
+    pid = json.loads(verbose.info["info"])["pid"]
+    if STATES[verbose.status.state] == "running" and pid:
+        try:
+            select.select([os.pidfd_open(pid)], [], [])
+        except ProcessLookupError:
+            pass
+    while (status := status_of(engine, container)) and STATES[status.state] == "running":
+        pass  # its process is gone, and the engine about to hear of it
+    return status.exit_code
+
+
+def execute(engine, container, *words):
+    words = words[1:] if words[:1] == ("--",) else words
+    done = engine.ExecSync(container_id=container, cmd=words)
+    sys.stdout.buffer.write(done.stdout)
+    sys.stderr.buffer.write(done.stderr)
+    return done.exit_code
+
+
+class WebSocket:
+    """As much of RFC 6455 as one port-forward needs; kubectl's own SPDY would need a library."""
+
+    def __init__(self, url, protocol):
+        where = urllib.parse.urlsplit(url)
+        self.stream = socket.create_connection((where.hostname, where.port))
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.stream.sendall(
+            f"GET {where.path} HTTP/1.1\r\nHost: {where.netloc}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n".encode()
+        )
+        self.file = self.stream.makefile("rb")
+        answer = self.file.readline().decode().strip()
+        if " 101 " not in answer:
+            raise OSError(f"no websocket at {url}: {answer}")
+        while self.file.readline().strip():
+            pass
+
+    def send(self, data):
+        """One binary frame; the mask that a client must use is all zeros."""
+        length = len(data)
+        size = bytes([0x80 | length]) if length < 126 else b"\xfe" + struct.pack(">H", length)
+        self.stream.sendall(b"\x82" + size + b"\0\0\0\0" + data)
+
+    def frames(self):
+        while (head := self.file.read(2)) and head[0] & 0x0F != 8:
+            length = head[1] & 0x7F
+            if length > 125:
+                length = int.from_bytes(self.file.read(2 if length == 126 else 8), "big")
+            yield self.file.read(length)
+
+
+def portforward(engine, pod, port):
+    # Of each port two channels, data and errors; on both the engine says the port first.
+    url = engine.PortForward(pod_sandbox_id=pod, port=[int(port)]).url
+    web = WebSocket(url, "v4.channel.k8s.io")
+    web.send(b"\0" + sys.stdin.buffer.read(60000))
+    greeted, errors = set(), b""
+    for frame in web.frames():
+        channel, data = frame[0], frame[1:]
+        if not data:
+            continue
+        if channel not in greeted:
+            greeted.add(channel)
+        elif channel == 0:
+            sys.stdout.buffer.write(data)
+        else:
+            errors += data
+    if errors:
+        raise OSError(errors.decode())
+
+
+COMMANDS = {
+    command.__name__: command
+    for command in (ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
+                    containers, state, info, wait, portforward)
+} | {"exec": execute}
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--deadline", type=float, default=100)
+    parser.add_argument("socket")
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    asked = parser.parse_args()
+    try:
+        return COMMANDS[asked.command](Engine(asked.socket, asked.deadline), *asked.words)
+    except grpc.RpcError as error:
+        why = f"{error.code().name}: {error.details()}"
+    except (OSError, ValueError, json_format.ParseError) as error:
+        why = str(error)
+    print(f"cri: {asked.command}:", " ".join(why.split()), file=sys.stderr)
+    return 1
+
+
+sys.exit(main())
