@@ -10,6 +10,7 @@ cri.py [--deadline SECONDS] SOCKET COMMAND...
     statep POD; podip POD       its state, its address
     infop POD                   the engine's own JSON about it
     create POD FILE PODFILE     a container from the JSON of a ContainerConfig; prints its id
+    repeat COUNT POD FILE PODFILE   as many, one after the other, each started and to its end
     start ID; stop ID [GRACE]; rm ID; containers
     state ID; info ID
     wait ID                     returns when it has ended, with its exit status
@@ -172,6 +173,16 @@ def wait(engine, container):
     return status.exit_code
 
 
+def repeat(engine, count, pod, file, pod_file):
+    config = engine.read("ContainerConfig", file)
+    sandbox = engine.read("PodSandboxConfig", pod_file)
+    for _ in range(int(count)):
+        made = engine.CreateContainer(pod_sandbox_id=pod, config=config, sandbox_config=sandbox)
+        start(engine, made.container_id)
+        wait(engine, made.container_id)
+        rm(engine, made.container_id)
+
+
 def execute(engine, container, *words):
     words = words[1:] if words[:1] == ("--",) else words
     done = engine.ExecSync(container_id=container, cmd=words)
@@ -236,7 +247,7 @@ def portforward(engine, pod, port):
 COMMANDS = {
     command.__name__: command
     for command in (ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
-                    containers, state, info, wait, portforward)
+                    repeat, containers, state, info, wait, portforward)
 } | {"exec": execute}
 
 

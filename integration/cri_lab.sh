@@ -8,8 +8,8 @@ cri_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft iptables getent ldd /us
 
 cri_socket=/run/containerd/containerd.sock
 
-cri() {
-    timeout 120 "$python" "$here/cri.py" "$cri_socket" "$@"
+cri() { # deadline=SECONDS before it: for each call
+    timeout 120 "$python" "$here/cri.py" --deadline "${deadline:-100}" "$cri_socket" "$@"
 }
 
 # ---- the node -----------------------------------------------------------------------------------
@@ -49,6 +49,15 @@ CONF
     cat
 }
 
+# profile_handler PROFILE: as `ln -s anchorhold anchorhold-PROFILE` and a handler of that name.
+profile_handler() {
+    local binary=$lab/bin/runtime-$1
+    ln -s anchorhold "$lab/bin/anchorhold-$1"
+    sed "s,bin/anchorhold ,bin/anchorhold-$1 ," "$runtime" >"$binary"
+    chmod 755 "$binary"
+    handler "anchorhold-$1" "$binary" "$globs"
+}
+
 # What CNI makes of each pod: a veth to a bridge, masquerading, 10.90.0.0/16.
 write_cni_config() {
     mkdir -p "$lab/cni"
@@ -60,7 +69,7 @@ write_cni_config() {
 CONF
 }
 
-# start_node [< MORE-HANDLERS]: with the images cell and pause; ready when it returns.
+# start_node < MORE-HANDLERS: with the images cell and pause; ready when it returns.
 start_node() {
     local image
     mkdir -p "$lab"/{pods,pause,containerd}
@@ -109,9 +118,7 @@ hidden_paths='masked_paths: ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/l
     "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"],
     readonly_paths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]'
 
-# create_container POD/NAME JQ-FILTER WORD...: one more of the same name is a restart, the next
-# attempt.
-create_container() {
+word_container() { # POD/NAME JQ-FILTER WORD...: for create
     local file=$lab/pods/$1 pod=${1%/*} name=${1#*/} filter=$2 words
     shift 2
     words=$(jq -n '$ARGS.positional' --args -- "$@")
@@ -121,7 +128,14 @@ create_container() {
           linux: {resources: {cpu_shares: 2}, security_context: {
               namespace_options: {pid: "CONTAINER"}, '"$hidden_paths"'}}} | '"$filter" >"$file.json"
     echo >>"$file.attempts"
-    cri create "$(id_of "$pod")" "$file.json" "$lab/pods/$pod.json" >"$file.id"
+}
+
+# create_container POD/NAME JQ-FILTER WORD...: one more of the same name is a restart, the next
+# attempt.
+create_container() {
+    local pod=${1%/*}
+    word_container "$@"
+    cri create "$(id_of "$pod")" "$lab/pods/$1.json" "$lab/pods/$pod.json" >"$lab/pods/$1.id"
 }
 
 attempts() { # POD/NAME: so far
@@ -138,9 +152,35 @@ to_its_end() {
     start_container "$@" || return
     cri wait "$(id_of "$1")"
     status=$?
-    cut -d' ' -f4- "$lab/pods/$1.$(($(attempts "$1") - 1)).log"
+    logged "$1"
     cri rm "$(id_of "$1")"
     return $status
+}
+
+logged() { # POD/NAME: what its latest attempt printed
+    cut -d' ' -f4- "$lab/pods/$1.$(($(attempts "$1") - 1)).log"
+}
+
+# to_its_end_each COUNT POD/NAME JQ-FILTER WORD...: what all of them printed.
+to_its_end_each() {
+    local count=$1 pod=${2%/*}
+    shift
+    word_container "$@"
+    cri repeat "$count" "$(id_of "$pod")" "$lab/pods/$1.json" "$lab/pods/$pod.json" &&
+        logged "$1"
+}
+
+# first_instructions COUNT POD/NAME: a container whose first instructions connect, twice, COUNT times
+# started.
+first_instructions() {
+    local output
+    output=$(to_its_end_each "$1" "$2" . attempt tcp=1.1.1.1:443 tcp=1.1.1.1:443)
+    echo "$(grep -c '^tcp=.* reached' <<<"$output") reached," \
+        "$(grep -c '^tcp=.* refused' <<<"$output") refused"
+}
+
+record_of() { # POD or POD/NAME
+    "$runtime" show --json "$(id_of "$1")"
 }
 
 in_container() { # POD/NAME WORD...
@@ -169,7 +209,7 @@ annotate() {
 settle() {
     local pid
     [ -z "$(cri pods)" ] || return
-    for pid in $(pgrep -f '^/usr/bin/containerd-shim-runc-v2'); do wait_for_end "$pid"; done
+    for pid in $(pgrep -f '^[^ ]*containerd-shim-runc-v2 -namespace k8s.io'); do wait_for_end "$pid"; done
 }
 
 # As nothing_left, and what engine and plugins keep besides: shims, addresses, cgroups. crun leaves
@@ -182,4 +222,22 @@ node_is_clean() {
         find /run/netns -name 'cni-*'
         find /sys/fs/cgroup -mindepth 2 -type d -path "*/$cgroup/*" ! -path '*/unified/*'
     })"
+}
+
+# wait_at_create: $waiting is the runtime below, which stops at create while $lab/wait is there,
+# says so to $lab/reached and goes on when $lab/released is written.
+wait_at_create() {
+    waiting=$lab/bin/$delegate-waiting
+    mkfifo "$lab/reached" "$lab/released"
+    cat >"$waiting" <<CODE
+#!/bin/sh
+case " \$* " in *" create "*)
+    if [ -e $lab/wait ]; then
+        echo \$PPID >$lab/reached
+        read -r word <$lab/released
+    fi
+esac
+exec $delegate_path "\$@"
+CODE
+    chmod 755 "$waiting"
 }

@@ -10,9 +10,10 @@ needs "${cri_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
-policy '{}'
+wait_at_create
+policy "{runtime: \"$waiting\", profiles: {agent: {env: {AGENT: \"yes\"}}}}"
 open_world
-start_node </dev/null
+start_node < <(profile_handler agent)
 run_pod warm plain && remove_pod warm # makes the bridge
 settle
 remember_kernel
@@ -60,11 +61,19 @@ start_container other/far . sleep infinity
 check "and reaches the first" same "from bare/one" "$(call other/far "$address" 7001)"
 check "a deadline is one line" contains \
     "$(cri --deadline 0.000001 pods 2>&1)" "cri: pods: DEADLINE_EXCEEDED"
+check "a first instruction connects" same "20 reached, 0 refused" \
+    "$(first_instructions 10 other/first)"
 remove_pod bare
 remove_pod other
 check "nothing is left of them" node_is_clean
 
 # ---- below us -----------------------------------------------------------------------------------
+
+# annotations_of POD/NAME: what the engine tells the runtime of three.
+annotations_of() {
+    cri info "$(id_of "$1")" | jq -r '.runtimeSpec.annotations |
+        "\(.["dev.anchorhold.egress"]) \(.["dev.anchorhold.require"]) \(.other)"'
+}
 
 # What is wrong with the pod is said when it is run, with a container when that is started.
 refused_pod() {
@@ -76,13 +85,39 @@ refused_pod() {
 }
 check "R7 a kubelet is told our line of a pod" refused_pod
 check "nothing is left of it" node_is_clean
-run_pod severed anchorhold
-create_container severed/one . sleep infinity
-cri start "$(id_of severed/one)"
+run_pod severed anchorhold "$(annotate '"dev.anchorhold.egress": "off", "other": "word"')"
+create_container severed/one "$(annotate '"dev.anchorhold.require": "asked"')" sleep infinity
 create_container severed/loose "$(annotate '"dev.anchorhold.egress": "closed"')" sleep infinity
-check "R7 and of a container" contains "$(cri start "$(id_of severed/loose)" 2>&1)" \
-    "(invalid_request)"
+check "a pod's annotations reach its containers" same "off asked null" "$(annotations_of severed/one)"
+check "whose own win" same "closed null null" "$(annotations_of severed/loose)"
+check "R7 a kubelet is told our line of a container" contains \
+    "$(cri start "$(id_of severed/loose)" 2>&1)" "(invalid_request)"
+run_pod blind blind "$(annotate '"dev.anchorhold.egress": "off"')"
+create_container blind/one "$(annotate '"dev.anchorhold.require": "asked"')" sleep infinity
+check "without the globs there are none" same "null null null" "$(annotations_of blind/one)"
 remove_pod severed
+remove_pod blind
 check "nothing is left of them" node_is_clean
+
+run_pod profiled anchorhold-agent
+check "a handler is a profile" same agent "$(record_of profiled | jq -r .profile)"
+remove_pod profiled
+
+# A kubelet gives up after its deadline and tries again: containerd keeps the pod's name reserved
+# for as long as it clears away.
+too_late() {
+    local output status
+    touch "$lab/wait"
+    deadline=5 run_pod late anchorhold >"$lab/late" 2>&1 &
+    read -r -t 60 _ <"$lab/reached"
+    wait $!
+    rm "$lab/wait"
+    contains "$(<"$lab/late")" "cri: runp: DEADLINE_EXCEEDED" || return
+    until output=$(run_pod late anchorhold 2>&1); do
+        contains "$output" "is reserved for" || return
+    done
+    remove_pod late && node_is_clean
+}
+check "B-43 a deadline during create, then once more" too_late
 stop_containerd
 finish
