@@ -26,6 +26,29 @@ answered() {
         same "$((before + 1))" "$after"
 }
 
+# ---- before the command -------------------------------------------------------------------------
+
+poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
+      | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
+                                 ambient: []}'
+# What a security module does to a socket that everybody sees, its mode does here.
+denied() {
+    local output=$lab/denied.out init
+    start_broker shut
+    bundle denied "$(asks_for shut) | $poor" sh -c 'echo the command ran'
+    "$runtime" create --bundle "$lab/b/denied" denied </dev/null >"$output" 2>&1
+    chmod 0600 "$brokers/shut/broker.sock"
+    init=$("$delegate_path" state denied | jq .pid)
+    "$runtime" start denied
+    wait_for_end "$init"
+    "$runtime" delete denied
+    stop "$broker"
+    same "anchorhold-relay: connect for endpoint \"8080=/dev/anchorhold/endpoint/shut/broker.sock\": \
+the broker's socket does not let this user in: its mode, or a security module of the host" \
+        "$(sed 's/@[0-9:]*//' "$output")"
+}
+check "C-42 a broker that may not be connected to is told before the command runs" denied
+
 # ---- the answer ---------------------------------------------------------------------------------
 
 bundle plain "$(asks_for model)" attempt ask=8080
@@ -35,9 +58,6 @@ bundle stepwise "$(asks_for stepwise)" attempt ask-stepwise=8080
 check "each piece arrives before the next is written" \
     contains "$(in_cell stepwise)" "ask-stepwise=8080 reached: 5 pieces"
 
-poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
-      | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
-                                 ambient: []}'
 bundle poor "$(asks_for model) | $poor" attempt ask=8080
 check "C-62 the answer arrives for uid 1000 without capabilities, no_new_privs" answered poor model
 

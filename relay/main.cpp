@@ -4,7 +4,8 @@
 //
 // It says one line and exits 125 if anything of its own fails, before the command has run. Checks
 // go from the cheap and telling to those that need mounts: arguments, fork, network namespace and
-// mark (if given), listening, and only then the endpoints' directories. So this, asked anywhere
+// mark (if given), listening, and only then the endpoints' directories and, in a run of the shim's,
+// whether their brokers may be connected to. So this, asked anywhere
 // while PORT is held, answers 125 and names the port, which proves that the binary runs here:
 //
 //   anchorhold-relay --endpoint PORT=/any/thing -- true
@@ -87,6 +88,19 @@ Failure find_target(unsigned number, uint32_t gateway)
     return {};
 }
 
+// A socket that may not be connected to looks like any other: only connect(2) asks the host's
+// security modules (security(7): unix_stream_connect). Whether somebody listens is no matter here.
+Failure try_broker(const Endpoint& endpoint, const Target& target)
+{
+    UniqueFd socket;
+    if (dial(target, socket) != Answer::refused || (errno != EACCES && errno != EPERM))
+        return {};
+    return {.doing = "connect for endpoint",
+            .subject = endpoint.text,
+            .why = "the broker's socket does not let this user in: its mode, or a security module "
+                   "of the host"};
+}
+
 Failure serve_endpoints(uint32_t gateway)
 {
     static_assert(max_endpoints <= max_routes);
@@ -95,7 +109,12 @@ Failure serve_endpoints(uint32_t gateway)
             return failed;
     }
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        const Endpoint& endpoint = options.endpoints[at];
         if (const Failure failed = find_target(at, gateway))
+            return failed;
+        if (options.inside == nullptr || endpoint.host_port != 0)
+            continue; // whoever calls the relay by hand has asked nobody else either
+        if (const Failure failed = try_broker(endpoint, pump.route(at).target))
             return failed;
     }
     return {};
