@@ -79,6 +79,7 @@ furnish_lab() {
     mkdir -p "$AH_LAB_STAGE"/{lab/bin,lab/libexec/anchorhold,lab/b,lab/demo,brokers}
     cp -r "$here" "$AH_LAB_STAGE/lab/integration"
     cp "$here"/../contrib/demo/* "$AH_LAB_STAGE/lab/demo"
+    cp -r "$here/../contrib/podman" "$AH_LAB_STAGE/lab"
     install_product "$AH_LAB_STAGE/lab"
     mount --no-mtab --move "$AH_LAB_STAGE" /run
     mount -t tmpfs -o mode=755 tmpfs /var/lib

@@ -5,8 +5,8 @@
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
 #include "hooks/teardown.hpp"
-#include "schema/hosts_file.hpp"
 #include "shim/ask_hook.hpp"
+#include "shim/claim.hpp"
 #include "shim/command_lookup.hpp"
 #include "shim/delegate.hpp"
 #include "shim/prepare.hpp"
@@ -24,7 +24,6 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t swept_at_create = 8;
-constexpr std::string_view resolv_conf = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
 constexpr int most_turns = 2000; // ten seconds
 constexpr useconds_t turn_microseconds = 5000;
 
@@ -97,43 +96,12 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
             return fail(Code::invalid_request,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
                         "(a config.json that a killed run left edited is put back by anchorhold "
-                        "gc)");
+                        "gc; podman's precreate hook and this runtime are not for the same "
+                        "container)");
         }
         lock = UniqueFd(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
     }
-}
-
-Status write_for_inside(const StateDir& state, const RunKey& key, const char* name,
-                        std::string_view text)
-{
-    const std::string path = state.inside_path(key) + "/" + name;
-    const UniqueFd file(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444));
-    if (!file ||
-        ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-        ::fchmod(file.get(), 0444) != 0)
-        return fail_errno("write " + path, errno);
-    return {};
-}
-
-// Clears what an earlier run of this id left. Nothing of an earlier boot lives; only who takes its
-// id may say so, gc leaves it alone.
-Status clear_leftovers(const StateDir& state, const RunKey& key, const Error& taken)
-{
-    if (!state.has_run(key))
-        return {};
-    AH_TRY(const auto record, state.read(key), "read the run's record");
-    AH_TRY(const std::string boot, boot_id(), "read the run's record");
-    if (record && record->boot_id != boot) {
-        return abandon(state, key, record->generation,
-                       {Code::delegate_failed, 0, "the host was started anew"}, unplug_by_hook);
-    }
-    AH_TRY(const Torn left, teardown(state, key, {}, unplug_by_hook),
-           "clear what an earlier run left");
-    if (left == Torn::still_owned || left == Torn::foreign)
-        return std::unexpected(taken);
-    return {};
 }
 
 // Writes the record and what teardown needs, under the run's lock.
@@ -141,21 +109,10 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
                      const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    const Error taken{Code::invalid_request, 0,
-                      "a container with this id is already there; delete it first"};
-    AH_CHECK(clear_leftovers(state, key, taken), "");
-    AH_TRY(const RunLock lock, RunLock::take(state, key), "lock the run");
-    AH_TRY(const auto other, state.read(key), "read the run's record");
-    if (other)
-        return std::unexpected(taken);
+    AH_TRY(const RunLock lock, take_id(state, key), "");
     AH_TRY(Record record, first_record(session, prepared, id), "");
     AH_CHECK(state.make_run(key), "make the run's folder");
-    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf), "");
-    if (prepared.network) {
-        AH_CHECK(
-            write_for_inside(state, key, "hosts", hosts_file(*prepared.network, prepared.hostname)),
-            "");
-    }
+    AH_CHECK(write_inside(state, key, prepared), "");
     AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;

@@ -28,6 +28,9 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, Told& tol
 // Would a bundle's run, or one of the policy's default profile, reach a destination? 0: yes, 1: no.
 Result<int> tool_check(const Session& session, const ToolCall& call, Told& told);
 
+// podman's hook of that stage: config.json on stdin, the edited one on stdout.
+Result<int> tool_precreate(const Session& session, const ToolCall& call, Told& told);
+
 struct Found {
     StateDir state;
     Record record;

@@ -61,6 +61,7 @@ constexpr std::array tools{
     Tool{"runs", "j", 0, tool_runs, "runs [--json]"},
     Tool{"show", "j", 1, tool_show, "show [--json] ID"},
     Tool{"denials", "j", 1, tool_denials, "denials [--json] ID"},
+    Tool{"precreate", "", 0, tool_precreate, "precreate <CONFIG"},
     Tool{"gc", "d", 0, tool_gc, "gc [--dry-run]"},
 };
 
