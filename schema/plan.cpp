@@ -38,9 +38,10 @@ std::string relay_target(const Endpoint& endpoint, const std::vector<EndpointPla
     if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to))
         return "host:" + std::to_string(target->port.number());
     for (const EndpointPlace& place : places) {
-        if (place.endpoint == endpoint)
+        if (place.endpoint == endpoint) {
             return directory_inside(place, paths) + "/" + place.socket + "@" +
                    place.identity.text();
+        }
     }
     std::abort(); // a unix: endpoint that nobody looked up: a bug
 }
@@ -137,10 +138,11 @@ Plan make_plan(const Request& request, const Decision& decision,
     Plan plan;
     const bool open = decision.posture == Posture::open;
     const bool joins = decision.technique == Technique::pod; // and the pod's relay serves it
-    if (joins)
+    if (joins) {
         plan.network = NetworkNamespace::pods;
-    else if (open || decision.technique == Technique::in_place)
+    } else if (open || decision.technique == Technique::in_place) {
         plan.network = NetworkNamespace::keep;
+    }
     if (decision.untouched)
         return plan;
     if (!open)

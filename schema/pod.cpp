@@ -34,6 +34,7 @@ bool permits(const Request& request, const Record& holder)
     if (request.egress != Egress::allowlist)
         return request.egress == Egress::open;
     std::vector<std::string> asked;
+    asked.reserve(request.allow.size());
     for (const AllowRule& rule : request.allow)
         asked.push_back(text_of(rule));
     return std::ranges::all_of(holder.allow,

@@ -58,16 +58,16 @@ enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
 // generation whose config.json is this very text makes the file ours; then it is left as it is.
 // A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment,
 // or, when that has failed, its shim.
-Result<Mark> judge_mark(const StateDir& state, const Prepared& prepared, const RunKey& key)
+Result<Mark> judge_mark(const StateDir& state, std::string_view mark, const std::string& config,
+                        const RunKey& key)
 {
-    const std::string_view mark = *prepared.mark;
     const auto named = RunKey::parse(mark.substr(0, mark.find('.')));
     if (!named)
         return Mark::forged;
     AH_TRY(const auto record, state.read(*named), "read the run's record");
     if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
         !is_alive(record->creator) || mark != record->key + "." + record->generation ||
-        record->config_digest != sha256_hex(prepared.original))
+        record->config_digest != sha256_hex(config))
         return Mark::forged;
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
 }
@@ -89,7 +89,7 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
         }
         AH_TRY(const StateDir state, StateDir::open(session.state_path),
                "open the state directory");
-        AH_TRY(const Mark mark, judge_mark(state, prepared, key), "");
+        AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key), "");
         if (mark == Mark::ours)
             return prepared;
         if (mark == Mark::forged || turn == most_turns) {
@@ -150,8 +150,9 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
     const auto read = state.read(key);
     // A run that was deleted meanwhile has no folder any more; it was enforced to get that far.
-    const std::optional<Record> record =
-        read && *read && (*read)->generation == ours.generation ? *read : std::nullopt;
+    std::optional<Record> record = read ? *read : std::nullopt;
+    if (record && record->generation != ours.generation)
+        record.reset();
     const bool is_run = session.invocation.verb == Verb::run;
     if (record && record->state == RunState::planned && status == 0) {
         // Its hook was taken out of the file or replaced.

@@ -25,9 +25,9 @@ struct InspectionContext {
     std::vector<std::string> own_paths; // our binaries, state, policy, delegate, bundle: no
                                         // ancestor of these may be bound
     bool allow_vsock = false;
-    std::vector<std::int64_t> pod_inits =
-        {};                 // pids: first processes of who shares the pod's network
-    bool joins_pod = false; // and this container does, too
+    // Pids: first processes of those who share the pod's network. The initializer is for g++.
+    std::vector<std::int64_t> pod_inits = {}; // NOLINT(readability-redundant-member-init)
+    bool joins_pod = false;                   // and this container does, too
     std::vector<EndpointPlace> places;
 };
 

@@ -45,13 +45,14 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
         return {};
     AH_TRY(const auto keys, state->runs(), "list the runs");
     for (const RunKey& key : keys) {
-        auto read = state->read(key);
-        if (!read || !*read || (*read)->state != RunState::enforced || (*read)->netns != netns ||
-            !is_alive((*read)->init))
-            continue; // one that cannot be read holds nothing
-        place.inits.push_back((*read)->init.pid);
-        if ((*read)->technique != Technique::pod)
-            place.holder = **std::move(read);
+        const auto read = state->read(key);
+        const std::optional<Record> record = read ? *read : std::nullopt; // unreadable: no holder
+        if (!record || record->state != RunState::enforced || record->netns != netns ||
+            !is_alive(record->init))
+            continue;
+        place.inits.push_back(record->init.pid);
+        if (record->technique != Technique::pod)
+            place.holder = *record;
     }
     return {};
 }
