@@ -566,6 +566,26 @@ def _(directory):
     assert (done.returncode, done.stderr) == (7, ""), done
 
 
+@case("step aside: a relay that is killed before the command may run is told of")
+def _(directory):
+    os.mkfifo(f"{directory}/enforced")  # which the relay waits for
+    options = ("--inside", directory, "--mark", "key.generation", "--step-aside")
+    process = subprocess.Popen(
+        [*AS_FIRST_PROCESS, RELAY, *options, "--endpoint", endpoint(directory), "--", "true"],
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    eventually(lambda: children(process.pid), "a command")
+    (command,) = children(process.pid)
+    eventually(lambda: children(command), "a relay")
+    os.kill(children(command)[0], signal.SIGKILL)
+    _, said = process.communicate()
+    assert (process.returncode, said) == (
+        125,
+        "anchorhold-relay: start the command: the relay was killed before it could\n",
+    ), (process.returncode, said)
+
+
 @case("step aside: masks, dispositions, limits, descriptors and environment are as without us")
 def _(directory):
     held = [os.open("/dev/zero", os.O_RDONLY) for _ in range(3)]

@@ -110,14 +110,20 @@ Failure fork_relay(Start& start)
     return {};
 }
 
-bool await_go(const Start& start)
+void give_word(Start& start, Word word)
+{
+    (void)!write(start.go.get(), word == Word::go ? "g" : "r", 1);
+    start.go = UniqueFd();
+}
+
+Word await_word(const Start& start)
 {
     const bool forked = getpid() != start.first;
+    bool orphaned = false;
     if (forked && start.first != 1) {
         // Set after the relay's death it would never come: so look whether it still is our parent.
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
-        if (getppid() != start.first)
-            return false;
+        orphaned = getppid() != start.first;
     }
     if (forked) {
         (void)setsid(); // a forked process leads no group, so this cannot fail
@@ -125,9 +131,13 @@ bool await_go(const Start& start)
     }
     char byte = 0;
     if (read(start.go.get(), &byte, 1) != 1)
-        return false;
+        return Word::none;
+    if (byte != 'g')
+        return Word::refused;
+    if (orphaned)
+        return Word::none;
     (void)set_signal_mask(start.signal_mask);
-    return true;
+    return Word::go;
 }
 
 void step_aside(char* name)

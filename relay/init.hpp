@@ -59,9 +59,12 @@ Failure fork_command(Start& start);
 // Step-aside mode; refused to all but process 1, as nothing would end the relay with the command.
 Failure fork_relay(Start& start);
 
-// In the command's process: own session and terminal where it was forked; true when it may run,
-// false when the relay has given up.
-bool await_go(const Start& start);
+enum class Word : uint8_t { go, refused, none };
+// In the relay: go, or that it has given up and said why. A command killed meanwhile is reaped.
+void give_word(Start& start, Word word);
+// In the command's process: own session and terminal where it was forked; none when the relay has
+// ended without a word.
+Word await_word(const Start& start);
 
 // In the relay of step-aside mode. systemd's last sweep waits for what TERM did not end, 90 s by
 // default, but passes over root's processes whose name begins with '@' (its documentation, "Root

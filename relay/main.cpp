@@ -167,10 +167,13 @@ int run_relay(Start& start, char* name)
         step_aside(name);
     leave_inheritance(start);
     const UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll)
-        return refuse({.doing = "create an epoll instance", .number = errno});
-    if (const Failure failed = set_up(epoll.get(), start))
-        return refuse(failed);
+    const Failure failed = epoll ? set_up(epoll.get(), start)
+                                 : Failure{.doing = "create an epoll instance", .number = errno};
+    if (failed) {
+        const int status = refuse(failed);
+        give_word(start, Word::refused);
+        return status;
+    }
     UniqueFd log; // for the one thing that may have to be said later
     if (options.stop_when_lost) {
         log = UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -178,8 +181,7 @@ int run_relay(Start& start, char* name)
                   options.lost_grace);
     }
     close_standard_descriptors();
-    (void)!write(start.go.get(), "", 1); // a command killed while it waited is reaped below
-    start.go = UniqueFd();
+    give_word(start, Word::go);
     while (!init.has_ended()) {
         const int pause = pump.tick();
         dispatch(epoll.get(), sooner(pause, lost.tick()));
@@ -189,8 +191,13 @@ int run_relay(Start& start, char* name)
 
 int run_command(const Start& start)
 {
-    if (!await_go(start))
-        return own_failure; // the relay has said why
+    switch (await_word(start)) {
+    case Word::go: break;
+    case Word::refused: return own_failure;
+    case Word::none:
+        return refuse(
+            {.doing = "start the command", .why = "the relay was killed before it could"});
+    }
     char listen_pid[40];
     rename_listen_pid(environ, start.first, getpid(), listen_pid);
     Line line;
