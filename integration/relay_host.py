@@ -5,8 +5,8 @@
 What is the same for a broker's Unix socket is tested once, in relay_semantics.
 """
 
-import errno
 import contextlib
+import errno
 import os
 import socket
 import subprocess
