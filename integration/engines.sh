@@ -181,3 +181,52 @@ ctr_run() { # ctr_run RUNTIME OPTION... IMAGE ID COMMAND...
     shift
     in_ctr run --runc-binary "$binary" "$@"
 }
+
+# ---- Docker -------------------------------------------------------------------------------------
+
+docker=/usr/bin/docker # whatever other client stands on PATH
+
+# docker_runtime PROFILE: a runtime of daemon.json, by runtimeArgs.
+docker_runtime() {
+    jq -n --arg path "$lab/bin/anchorhold" --arg lab "$lab" --arg profile "$1" \
+        '{path: $path, runtimeArgs: ["--ah-policy=\($lab)/policy.json", "--ah-state=\($lab)/state",
+                                     "--ah-profile=\($profile)"]}'
+}
+
+# set_up_docker RUNTIMES: daemon.json, with what a host without CAP_SYS_RESOURCE needs and what
+# keeps its cgroups apart.
+set_up_docker() {
+    mkdir -p "$lab/docker"
+    jq -n --arg cgroup "/$cgroup" --argjson runtimes "$1" \
+        '{containerd: "/run/containerd/containerd.sock", "live-restore": true,
+          "cgroup-parent": $cgroup, "exec-opts": ["native.cgroupdriver=cgroupfs"],
+          "default-ulimits": {nofile: {Name: "nofile", Soft: 1024, Hard: 1024}},
+          runtimes: $runtimes}' >"$lab/docker/daemon.json"
+    export DOCKER_CONFIG=$lab/docker/client HOME=/root
+}
+
+# start_docker: on a containerd that runs; ready when it returns; $dockerd is its pid.
+start_docker() {
+    local line log
+    exec {log}< <(exec dockerd --config-file "$lab/docker/daemon.json" 2>&1)
+    dockerd=$!
+    while read -r -u "$log" line; do
+        echo "$line" >>"$lab/docker/log"
+        [[ $line == *"API listen on"* ]] && break
+    done
+    cat <&"$log" >>"$lab/docker/log" &
+    exec {log}<&-
+}
+
+stop_docker() { # stop_docker [SIGNAL]
+    kill -"${1:-TERM}" "$dockerd"
+    tail --pid="$dockerd" -f /dev/null
+}
+
+in_docker() {
+    timeout 60 "$docker" "$@"
+}
+
+docker_run() { # docker_run RUNTIME OPTION... IMAGE WORD...
+    in_docker run --runtime "$@"
+}

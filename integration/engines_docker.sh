@@ -1,0 +1,379 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Docker, one runtime per profile: the model answers, nothing else does, no network comes late,
+# errors reach docker's user, nothing is left, and containers outlive what runs them as ever.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr \
+    /usr/bin/docker dockerd docker-init iptables
+enter_lab
+make_rootfs "$lab/rootfs"
+profiles() {
+    jq -n --arg brokers "$brokers" --arg granted "$granted_rules" '
+        def asks(name): {endpoints: [{name: "model", listen: 8080,
+                                      to: "unix:\($brokers)/\(name)/broker.sock"}]};
+        ($granted | split(", ")) as $granted
+        | {model: asks("model"), stepwise: asks("stepwise"), absent: asks("absent"),
+           granted: {egress: "allowlist", allow: $granted},
+           strict: {egress: "allowlist", allow: $granted, require: "asked"},
+           sealed: {tcp: "veth", endpoints: [{name: "model", listen: 8080, to: "tcp:host:9000"}]},
+           open: {}}'
+}
+policy "{tcp_endpoints: [\"host:9000\"], profiles: $(profiles)}"
+# A runtime by its name alone finds its policy in /etc.
+mkdir "$lab/etc" "$lab/etc.work"
+mount -t overlay -o "lowerdir=/etc,upperdir=$lab/etc,workdir=$lab/etc.work" overlay /etc
+mkdir -p /etc/anchorhold
+cp "$lab/policy.json" /etc/anchorhold/policy.json
+for profile in off model; do ln -s anchorhold "$lab/bin/anchorhold-$profile"; done
+open_world
+name_hosts
+start_ready "$python" "$here/world.py" tcp=9000
+start_broker model
+start_broker stepwise AH_STEPS=1
+
+# ---- dockerd ------------------------------------------------------------------------------------
+
+runtimes() {
+    local profile
+    jq -n --arg path "$delegate_path" '{plain: {path: $path}}'
+    for profile in off model stepwise absent granted strict sealed open; do
+        jq -n --arg name "$profile" --argjson runtime "$(docker_runtime "$profile")" \
+            '{($name): $runtime}'
+    done
+    for profile in off model; do
+        jq -n --arg name "anchorhold-$profile" --arg bin "$lab/bin" '{($name): {path: "\($bin)/\($name)"}}'
+    done
+}
+start_containerd
+set_up_docker "$(runtimes | jq -s add)"
+start_docker
+# What a careless image hands to every process; and for user 1000; and one static program.
+image() { # image NAME ROOTFS CHANGE...
+    local name=$1 rootfs=$2 change changes=()
+    shift 2
+    for change in 'ENV PATH=/bin' 'ENV HTTP_PROXY=http://proxy.example:3128' \
+        'ENV https_proxy=http://proxy.example:3128' 'CMD ["sh"]' "$@"; do
+        changes+=(--change "$change")
+    done
+    tar -C "$rootfs" --owner=0 --group=0 --numeric-owner -c . |
+        in_docker import "${changes[@]}" - "$name:1" >/dev/null
+}
+mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
+image cell "$lab/rootfs"
+image poor "$lab/rootfs" 'USER 1000:1000'
+image scratch "$lab/bare"
+in_docker network create web >/dev/null
+docker_run plain --rm cell:1 true
+docker_run plain --rm --network host cell:1 true # Docker names the host's namespace at the first
+remember_kernel
+
+# answers RUNTIME OPTION... IMAGE: the model does, in a container run so.
+answers() {
+    local before output
+    before=$(asked model)
+    output=$(docker_run "$1" --rm "${@:2}" /bin/attempt ask=8080)
+    contains "$output" "ask=8080 reached" && same $((before + 1)) "$(asked model)" && nothing_left
+}
+
+check "a profile by runtimeArgs: the answer arrives" answers model cell:1
+check "each piece arrives before the next is written" contains \
+    "$(docker_run stepwise --rm cell:1 attempt ask-stepwise=8080)" "ask-stepwise=8080 reached: 5 pieces"
+check "with --read-only" answers model --read-only cell:1
+check "with --user 1000, no capability, no_new_privs" \
+    answers model --user 1000 --cap-drop all --security-opt no-new-privileges cell:1
+check "with --tmpfs /run and --volume" answers model --tmpfs /run --volume "$lab/b:/work:ro" cell:1
+check "with --pids-limit 100" answers model --pids-limit 100 cell:1
+check "with --security-opt seccomp=unconfined" answers model --security-opt seccomp=unconfined cell:1
+check "with --network none" answers model --network none cell:1
+check "with --network host" answers model --network host cell:1
+check "with --network web and a published port" answers model --network web -p 8088:5555 cell:1
+check "in an image of user 1000" answers model poor:1
+check "in an image of one static program" answers model scratch:1
+
+by_name() { # its state is where a runtime without options keeps it
+    local output
+    output=$(docker_run anchorhold-model --rm cell:1 attempt ask=8080) &&
+        contains "$output" "ask=8080 reached" &&
+        same lo "$(docker_run anchorhold-off --rm cell:1 ls /sys/class/net)" &&
+        same "" "$(find /run/anchorhold/{runs,locks,subnets} -mindepth 1)"
+    local status=$?
+    rm -rf /run/anchorhold
+    [ $status = 0 ] && nothing_left
+}
+check "a profile by the runtime's name" by_name
+
+# ---- every way out ------------------------------------------------------------------------------
+
+declare -A severed unconfined execd
+greedy=(--cap-add NET_ADMIN --cap-add NET_RAW --cap-add MKNOD)
+take_answers severed < <(docker_run off --rm "${greedy[@]}" cell:1 attempt "${ways[@]#* | }")
+take_answers unconfined < <(docker_run off --rm "${greedy[@]}" --network host \
+    --security-opt seccomp=unconfined cell:1 attempt "${ways[@]#* | }")
+docker_run model --detach --name long "${greedy[@]}" cell:1 sleep infinity >/dev/null
+take_answers execd < <(in_docker exec long attempt "${ways[@]#* | }")
+privileged=$(in_docker exec --privileged long true 2>&1)
+environment=$(in_docker exec --env HTTP_PROXY=http://proxy.example:1 --env KEPT=yes long env)
+in_docker rm --force long >/dev/null
+check "nothing is left of it all" nothing_left
+# --privileged asks for more than a host without CAP_SYS_RESOURCE has.
+take_answers control < <(docker_run plain --rm --network host --cap-add ALL --cap-drop SYS_RESOURCE \
+    --device-cgroup-rule 'a *:* rwm' --security-opt seccomp=unconfined cell:1 attempt "${ways[@]#* | }")
+judge severed ", severed"
+judge unconfined ", severed, with --network host and no seccomp"
+judge execd ", from an exec"
+check "an exec --privileged is refused" contains "$privileged" "(bundle_voids_posture)"
+check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+check "C-22 and what else it was given" contains "$environment" KEPT=yes
+check "C-14 nor does the command" same "" \
+    "$(docker_run off --rm --env ALL_PROXY=socks5h://proxy.example:1 cell:1 env | grep -i proxy)"
+nft delete table inet evil
+ip link del evil1
+ip addr del 198.51.100.1/32 dev lo
+ip route del 198.51.100.0/24
+
+# ---- Docker's networks --------------------------------------------------------------------------
+
+# dockerd plugs its network in by a hook of its own, where create would wait for it.
+links() { docker_run "$1" --rm "${@:2}" cell:1 ls /sys/class/net | xargs; }
+check "its links, on docker0" same lo "$(links off)"
+check "its links, on a user-defined network" same lo "$(links model --network web)"
+docker_run plain --detach --name base cell:1 sleep infinity >/dev/null
+check "C-10 its links, in another container's network" same lo "$(links off --network container:base)"
+check "C-10 without us, in another container's network" \
+    same "eth0 lo" "$(links plain --network container:base)"
+in_docker rm --force base >/dev/null
+check "its links: without us, on docker0" same "eth0 lo" "$(links plain)"
+docker_run off --name kept --network web cell:1 true
+check "C-36 Docker's hook is in the record" contains "$(jq -r '.removed_hooks[]' \
+    "$(grep -l "\"$(in_docker inspect --format '{{.Id}}' kept)\"" "$lab"/state/ended/*)")" /
+check "docker rm of it" in_docker rm kept
+check "nothing is left of those" nothing_left
+
+# The resolver at 127.0.0.11 is there on every user-defined network, and answers from the host.
+network_ways=(tcp=1.1.1.1:443 tcp=203.0.113.2:7000 dns-udp=1.1.1.1 dns-udp=127.0.0.11
+    dns-tcp=127.0.0.11 'sh=getent ahosts example.test' "sh=ip -4 addr show dev eth0")
+# live RUNTIME NETWORK: a container that lives in NETWORK, and is plugged into another one.
+live() {
+    docker_run "$1" --detach --name "live-$1" --network "$2" cell:1 sleep infinity >/dev/null
+    in_docker network connect web "live-$1"
+}
+in_docker network create other >/dev/null
+live plain other
+without_us=$(in_docker exec live-plain attempt "${network_ways[@]}" 'sh=ip -4 addr show dev eth1')
+live off other
+live model other
+for way in "${network_ways[@]}" 'sh=ip -4 addr show dev eth1'; do
+    check "network connect: without us, $way" contains "$without_us" "$way reached"
+    for profile in off model; do
+        check "network connect: refused under $profile, $way" refused_at_once \
+            "$(in_docker exec "live-$profile" attempt "$way")" "$way"
+    done
+done
+check "network connect: the model still answers" \
+    contains "$(in_docker exec live-model attempt ask=8080)" "ask=8080 reached"
+for profile in plain off model; do
+    check "network disconnect, $profile" in_docker network disconnect web "live-$profile"
+    in_docker rm --force "live-$profile" >/dev/null
+done
+in_docker network rm other >/dev/null
+check "network connect: nothing is left" nothing_left
+check "an open profile keeps Docker's network, resolver and all" contains \
+    "$(docker_run open --rm --network web cell:1 attempt dns-udp=127.0.0.11)" reached
+
+# ---- what is granted ----------------------------------------------------------------------------
+
+stands_in_the_way() { # Docker's own firewall forwards nothing but its own
+    local output
+    output=$(docker_run "$1" --rm cell:1 true 2>&1) && return 1
+    contains "$output" "another firewall drops it on the host's hook forward" &&
+        contains "$output" "let links ah* in (network_setup_failed)" && nothing_left
+}
+check "granted: Docker's forward policy is named" stands_in_the_way granted
+iptables -I DOCKER-USER -i ah+ -j ACCEPT
+iptables -I DOCKER-USER -o ah+ -j ACCEPT
+remember_kernel
+for network in bridge web; do
+    judge_granted "granted, on $network" "$(docker_run granted --rm --network $network "${greedy[@]}" \
+        cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+done
+live granted bridge
+judge_granted "granted, from an exec and after network connect" \
+    "$(in_docker exec live-granted attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "granted: the resolver is closed, dns-udp=127.0.0.11" refused_at_once \
+    "$(in_docker exec live-granted attempt dns-udp=127.0.0.11)" dns-udp=127.0.0.11
+in_docker rm --force live-granted >/dev/null
+check "granted: nothing is left" nothing_left
+sealed=$(docker_run sealed --rm "${greedy[@]}" cell:1 attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 \
+    tcp=203.0.113.2:7000)
+check "sealed: the broker's port answers" contains "$sealed" "tcp=127.0.0.1:8080 reached"
+for way in tcp=1.1.1.1:443 tcp=203.0.113.2:7000; do
+    check "sealed: refused, $way" refused_at_once "$sealed" "$way"
+done
+check "sealed: nothing is left" nothing_left
+
+# ---- the rest of a container's life -------------------------------------------------------------
+
+session() { # session RUNTIME
+    timeout 60 "$python" "$here/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
+        --tty --hostname cell cell:1 dash 2>&1
+}
+plain_session=$(session plain)
+check "a terminal session reads as without us" same "$plain_session" "$(session off)"
+check "also when the model is asked for" same "$plain_session" "$(session model)"
+check "and the terminal did something" contains "$plain_session" "interrupted: 130"
+for status in 0 3 125 255; do
+    check "B-41 exit $status" same $status "$(docker_run model --rm cell:1 sh -c "exit $status"; echo $?)"
+done
+
+record_of() { grep -l "\"$(in_docker inspect --format '{{.Id}}' "$1")\"" "$lab"/state/runs/*/record.json; }
+lives() { # lives NAME: as confined as ever, and served
+    same "enforced relayed" "$(jq -r '"\(.state) \(.posture)"' "$(record_of "$1")")" &&
+        contains "$(in_docker exec "$1" attempt ask=8080)" "ask=8080 reached" &&
+        same lo "$(in_docker exec "$1" ls /sys/class/net)"
+}
+start_long() { # start_long NAME OPTION...
+    docker_run model --detach --name "$@" cell:1 \
+        sh -c 'trap "exit 42" TERM; while :; do sleep 60 & wait; done' >/dev/null
+}
+remove() { in_docker rm --force "$1" >/dev/null && nothing_left; }
+
+again() {
+    start_long again && lives again || return
+    in_docker stop --time 30 again >/dev/null
+    same 42 "$(in_docker inspect --format '{{.State.ExitCode}}' again)" && nothing_left || return
+    in_docker network connect web again
+    in_docker start again >/dev/null && lives again || return
+    in_docker restart --time 30 again >/dev/null && lives again && remove again
+}
+check "stop, connect, start and restart with the same id" again
+
+killed() {
+    start_long killed && in_docker kill --signal TERM killed >/dev/null &&
+        same 42 "$(in_docker wait killed)" && remove killed
+}
+check "kill" killed
+
+paused() {
+    start_long paused && in_docker pause paused >/dev/null || return
+    same paused "$(in_docker inspect --format '{{.State.Status}}' paused)" &&
+        in_docker unpause paused >/dev/null && lives paused && remove paused
+}
+check "pause and unpause" paused
+
+updated() { # dockerd hands the new limits over on stdin; crun 1.8 chokes on some, without us too
+    docker_run plain --detach --name plain --pids-limit 100 cell:1 sleep infinity >/dev/null
+    in_docker update --pids-limit 90 plain
+    local status=$?
+    in_docker rm --force plain >/dev/null
+    start_long updated --pids-limit 100
+    same 101 "$(pids_of updated)" || return
+    in_docker update --pids-limit 90 updated
+    same $status $? && lives updated || return
+    [ $status != 0 ] || same 90 "$(pids_of updated)" || return
+    remove updated
+}
+pids_of() {
+    find /sys/fs/cgroup -path "*$cgroup/$(in_docker inspect --format '{{.Id}}' "$1")*" -name pids.max \
+        -exec cat {} +
+}
+check "update" updated
+
+healthy() {
+    local events word
+    exec {events}< <(exec timeout 60 "$docker" events --format '{{.Status}}' \
+        --filter event=health_status)
+    start_long healthy --health-interval 1s \
+        --health-cmd 'attempt ask=8080 && ! env | grep -i proxy'
+    read -r word <&"$events"
+    exec {events}<&-
+    same "health_status: healthy" "$word" && remove healthy
+}
+check "a health check is confined and served like an exec" healthy
+
+same_id_twice() { # R12: a ctr namespace beside Docker's knows the same id
+    local id
+    start_long twice || return
+    id=$(in_docker inspect --format '{{.Id}}' twice)
+    make_image cell "$lab/rootfs"
+    in_ctr images import "$lab/cell.tar" >/dev/null
+    ctr_run "$runtime" --detach --cgroup "/$cgroup/ctr" localhost/cell:1 "$id" sleep infinity
+    same 2 "$(find "$lab/state/runs" -name record.json | wc -l)" || return
+    in_ctr tasks kill --signal KILL "$id"
+    in_ctr tasks delete --force "$id" >/dev/null 2>&1
+    in_ctr containers delete "$id"
+    lives twice && remove twice
+}
+check "R12 one id in Docker's namespace and in another" same_id_twice
+
+# ---- errors -------------------------------------------------------------------------------------
+
+# refused TEXT RUNTIME OPTION...: docker shows our line, and nothing is left.
+refused() {
+    local output status
+    output=$(docker_run "${@:2}" --rm cell:1 true 2>&1)
+    status=$?
+    same 125 $status && contains "$output" "OCI runtime create failed: anchorhold: create " &&
+        contains "$output" "$1" && nothing_left
+}
+check "R7 docker shows our line: nobody listens" refused "(endpoint_unavailable)" absent
+check "R7 docker shows our line: --privileged" refused "(bundle_voids_posture)" off --privileged
+check "R7 docker shows our line: --pid host" refused "(bundle_voids_posture)" off --pid host
+check "R7 docker shows our line: Docker's own socket" refused "(bundle_voids_posture)" off \
+    --volume /run/docker.sock:/run/docker.sock
+status_of() { docker_run "$1" --rm cell:1 nosuch >/dev/null 2>&1; echo $?; }
+check "a command that is not there, severed: as without us" same "$(status_of plain)" "$(status_of off)"
+check "a command that is not there, relayed: 127" same 127 "$(status_of model)"
+
+# ---- what runs them is killed -------------------------------------------------------------------
+
+shim_of() { pgrep -f "containerd-shim.* -id $(in_docker inspect --format '{{.Id}}' "$1")"; }
+
+shim_killed() {
+    kill -KILL "$(shim_of broken)"
+    in_docker wait broken >/dev/null
+    "$runtime" gc && lives stands && in_docker rm broken >/dev/null
+}
+start_long stands
+remember_kernel
+start_long broken
+check "B-43 SIGKILL of containerd-shim, then gc: another run lives" shim_killed
+check "B-43 and nothing is left of the first" same 1 "$(find "$lab/state/runs" -name record.json | wc -l)"
+
+for signal in KILL TERM; do
+    stop_docker $signal
+    check "B-43 SIG$signal of dockerd: gc" "$runtime" gc
+    start_docker
+    check "B-43 SIG$signal of dockerd, gc, dockerd again: the run lives" lives stands
+done
+in_docker rm --force stands >/dev/null
+remember_kernel # dockerd wrote its own rules anew
+
+# While create waits below us, so does dockerd.
+killed_at_create() {
+    local shim
+    cat >"$lab/bin/$delegate-waiting" <<CODE
+#!/bin/sh
+case " \$* " in *" create "*)
+    echo \$PPID >$lab/reached
+    read -r word <$lab/released
+esac
+exec $delegate_path "\$@"
+CODE
+    chmod 755 "$lab/bin/$delegate-waiting"
+    policy "{runtime: \"$lab/bin/$delegate-waiting\", profiles: $(profiles)}"
+    docker_run model --name cut cell:1 sleep 60 >"$lab/cut.out" 2>&1 &
+    read -r shim <"$lab/reached"
+    kill -KILL "$shim"
+    wait $!
+    in_docker rm --force cut >/dev/null
+    "$runtime" gc && nothing_left
+}
+mkfifo "$lab/reached" "$lab/released"
+check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
+in_docker network rm web >/dev/null
+stop_docker
+stop_containerd
+finish
