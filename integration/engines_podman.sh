@@ -110,6 +110,14 @@ check "its links: with --uidmap, where podman plugs in after create" \
     after_next only_lo --uidmap 0:200000:65536 --gidmap 0:200000:65536
 check "its links: without us, eth0 too" same "eth0
 lo" "$(podman_run --rm --runtime plain localhost/cell:1 ls /sys/class/net)"
+late=(--uidmap 0:200000:65536 --gidmap 0:200000:65536 localhost/cell:1
+    attempt tcp=9.9.9.9:443 tcp=203.0.113.2:7000 'sh=ip -4 addr show dev eth0')
+late_ways=$(podman_run --rm "${late[@]}")
+plain_ways=$(podman_run --rm --runtime plain "${late[@]}")
+for way in "${late[@]:6}"; do
+    check "with --uidmap: refused at once, $way" refused_at_once "$late_ways" "$way"
+    check "with --uidmap: without us, $way" contains "$plain_ways" "$way reached"
+done
 podman_run --detach --name base --runtime plain localhost/cell:1 sleep infinity >/dev/null
 remember_kernel
 check "C-10 its links: in another container's network" only_lo --network container:base
@@ -279,4 +287,21 @@ CODE
     "$runtime" gc && nothing_left
 }
 check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
+
+# Nobody calls delete then: podman rm only kills.
+conmon_killed() {
+    local name
+    for name in orphan stands; do
+        podman_run --detach --name $name --annotation "$(asks model)" localhost/cell:1 sleep infinity
+    done
+    kill -KILL "$(in_podman inspect --format '{{.State.ConmonPid}}' orphan)"
+    "$runtime" gc && lives orphan && in_podman rm --force --time 0 orphan && "$runtime" gc &&
+        same 1 "$(find "$lab/state/runs" -name record.json | wc -l)" && lives stands
+    local status=$?
+    in_podman rm --force --time 0 stands
+    "$delegate_path" list --quiet | xargs --no-run-if-empty -n 1 "$delegate_path" delete --force
+    [ $status = 0 ] && nothing_left
+}
+lives() { in_podman exec "$1" attempt ask=8080 | grep 'ask=8080 reached'; }
+check "B-43 SIGKILL of conmon, then gc: both runs live; podman rm, then gc: one does" conmon_killed
 finish
