@@ -3,6 +3,7 @@
 
 #include "hooks/deadline.hpp"
 #include "hooks/files.hpp"
+#include "hooks/owner.hpp"
 #include "hooks/probe_cache.hpp"
 #include "hooks/process.hpp"
 
@@ -248,8 +249,7 @@ std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
     }
     if (!S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0)
         return no(name, path + " is no program", 0, "install anchorhold-relay anew");
-    if ((found.st_uid != 0 && found.st_uid != ::geteuid()) ||
-        (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    if (!is_owned_well(path, found) || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return no(name, path + " can be changed by others", 0,
                   "chown it to root and chmod go-w it");
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/owner.hpp"
 #include "shim/config_view.hpp"
 #include "shim/inspection_parts.hpp"
 
@@ -117,7 +118,7 @@ Status inspect_rules(const std::optional<json::View>& section, bool own_users, I
     for (const Rule& rule : opened)
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
-    if (!closed && opened.empty() && !own_users)
+    if (!closed && opened.empty() && !own_users && !is_rootless())
         into.voids.push_back({"linux.resources.devices",
                               "leaves the host's devices open; begin with "
                               R"({"allow":false,"access":"rwm"})"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/endpoint_check.hpp"
 
+#include "hooks/owner.hpp"
 #include "hooks/socket_file.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -168,7 +169,7 @@ Status check_modes(const Found& found, const CommandUser& user)
 {
     const struct stat& directory = found.directory_stat;
     const std::string shown = printable(found.path);
-    if (directory.st_uid != 0 && directory.st_uid != found.socket_stat.st_uid)
+    if (directory.st_uid != found.socket_stat.st_uid && !is_owned_well(found.path, directory))
         return unavailable(shown + " belongs to uid " + std::to_string(directory.st_uid) +
                            ", neither root nor the socket's owner; chown it");
     if ((directory.st_mode & (S_IWGRP | S_IWOTH)) != 0)

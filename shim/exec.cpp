@@ -2,6 +2,7 @@
 // exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
 // is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
 #include "hooks/files.hpp"
+#include "hooks/owner.hpp"
 #include "hooks/process.hpp"
 #include "shim/bundle.hpp"
 #include "shim/delegate.hpp"

@@ -49,8 +49,6 @@ Result<std::string> given_netns_path(json::View config);
 // "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
 // posture; empty when nothing does.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process);
-// Has our root an id in the user namespace whose /proc/PID/uid_map this is?
-bool maps_host_root(std::string_view uid_map);
 
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,

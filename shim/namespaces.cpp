@@ -113,21 +113,6 @@ Result<bool> has_own_users(json::View config)
            });
 }
 
-// user_namespaces(7): three numbers a line, the second is the first id outside.
-bool maps_host_root(std::string_view uid_map)
-{
-    constexpr std::string_view blanks = " \n";
-    for (std::size_t count = 0, at = 0;; ++count) {
-        at = uid_map.find_first_not_of(blanks, at);
-        if (at == std::string_view::npos)
-            return false;
-        const std::size_t end = std::min(uid_map.find_first_of(blanks, at), uid_map.size());
-        if (count % 3 == 1 && uid_map.substr(at, end - at) == "0")
-            return true;
-        at = end;
-    }
-}
-
 Result<std::string> given_netns_path(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config), "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks a path as the kernel would, one component at a time, and asks of each who could put
 // another thing in its place.
+#include "hooks/owner.hpp"
 #include "shim/inspection.hpp"
 
 #include <array>
@@ -19,7 +20,6 @@ struct Walk {
     std::deque<std::string> ahead; // components still to come
     std::string behind;            // no links in it any more, and nobody else's to change
     unsigned links = 0;
-    uid_t me = ::geteuid();
 };
 
 void prepend(std::deque<std::string>& ahead, const std::string& path)
@@ -37,15 +37,15 @@ void prepend(std::deque<std::string>& ahead, const std::string& path)
 // In a sticky directory only a file's owner, the directory's and root can replace it, and the
 // file's owner is looked at next. The group bits are the mask of an access control list as well
 // (acl(5)), so they count for any group.
-Status check_owner(const struct stat& file, const std::string& shown, const Walk& walk)
+Status check_owner(const struct stat& file, const std::string& path, const Walk& walk)
 {
-    if (file.st_uid != 0 && file.st_uid != walk.me)
-        return fail(Code::invalid_request, printable(shown) + " belongs to uid " +
+    if (!is_owned_well(path, file))
+        return fail(Code::invalid_request, printable(path) + " belongs to uid " +
                                                std::to_string(file.st_uid) + "; chown it to root");
     const bool sticky = !walk.ahead.empty() && (file.st_mode & S_ISVTX) != 0;
     if (!S_ISLNK(file.st_mode) && !sticky && (file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return fail(Code::invalid_request,
-                    printable(shown) + " can be written by others than root; chmod go-w it");
+                    printable(path) + " can be written by others than root; chmod go-w it");
     return {};
 }
 

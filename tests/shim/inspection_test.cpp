@@ -274,15 +274,6 @@ TEST_CASE("devices are a void when no rule closes them all first")
           Findings());
 }
 
-TEST_CASE("a map of ids is known to hold the host's root by its second column")
-{
-    CHECK(maps_host_root("         0          0 4294967295\n"));
-    CHECK(maps_host_root("         0     100000      65536\n     65536          0          1\n"));
-    CHECK(!maps_host_root("         0     100000      65536\n     65536     300000          1\n"));
-    CHECK(!maps_host_root("0 1000 1\n0 100 0"));
-    CHECK(!maps_host_root(""));
-}
-
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")
 {
     CHECK(inspected_linux(R"("netDevices": {"eth1": {}})").voids ==
