@@ -1,35 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// A netlink socket belongs for ever to the namespace it was opened in (network_namespaces(7)), so
-// a short visit is enough, and no child process is needed to stay outside.
+// A socket belongs for ever to the namespace it was opened in (network_namespaces(7)), so a short
+// visit is enough. A child makes it: who came from a network that its user namespace does not own,
+// as a rootless engine's hook does, could not return. The child is a thread in all but name, which
+// shares our memory and descriptors while we wait for its end, so what it opens is ours.
 #include "hooks/netns.hpp"
 
 #include "hooks/process.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <linux/netlink.h>
 
 namespace anchorhold {
 namespace {
 
-// Runs `visit` after `enter` brought us into another namespace. Who cannot come back must not go
-// on: the error of that wins.
+constexpr std::size_t visit_stack = std::size_t{128} * 1024;
+
+// Without an end signal: an engine may have left SIGCHLD ignored, and __WALL finds the child
+// anyway.
+Status in_visitor(int (*go)(void*), void* trip)
+{
+    const auto stack = std::make_unique_for_overwrite<std::byte[]>(visit_stack);
+    const pid_t child =
+        ::clone(go, stack.get() + visit_stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, trip);
+    if (child < 0)
+        return fail_errno("visit a network namespace", errno);
+    int status = 0;
+    while (::waitpid(child, &status, __WALL) < 0) {
+        if (errno != EINTR)
+            return fail_errno("wait for the visit to a network namespace", errno);
+    }
+    if (!WIFEXITED(status))
+        return fail(Code::network_setup_failed, "the visit to a network namespace was cut short");
+    return {};
+}
+
+// Runs `visit` where `enter` leads.
 template <typename Enter, typename Visit>
 auto away(std::string_view doing, Enter enter, Visit visit) -> decltype(visit())
 {
-    const UniqueFd home(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-    if (!home)
-        return fail_errno("open our own network namespace", errno);
-    if (enter() != 0)
-        return fail_errno(doing, errno);
-    auto found = visit();
-    if (::setns(home.get(), CLONE_NEWNET) != 0)
-        return fail_errno("return to our own network namespace", errno);
-    return found;
+    struct Trip {
+        Enter enter;
+        Visit visit;
+        int refusal = 0;
+        std::optional<decltype(visit())> found = std::nullopt;
+    } trip{enter, visit};
+    AH_CHECK(in_visitor(
+                 [](void* raw) {
+                     Trip& there = *static_cast<Trip*>(raw);
+                     if (there.enter() == 0)
+                         there.found.emplace(there.visit());
+                     else
+                         there.refusal = errno;
+                     return 0;
+                 },
+                 &trip),
+             "");
+    if (!trip.found)
+        return fail_errno(doing, trip.refusal);
+    return *std::move(trip.found);
 }
 
 } // namespace

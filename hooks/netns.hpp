@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A container's network namespace, held by a descriptor and recognised by device:inode. This
-// process never lives in it: it enters to open sockets there and comes back.
+// process never lives in it: a child enters to open sockets there.
 #pragma once
 
 #include "hooks/links.hpp"

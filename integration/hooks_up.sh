@@ -216,8 +216,12 @@ end_cell
 # ---- what this kernel, or this caller, cannot ---------------------------------------------------
 
 # Calls of the hook are made to fail one at a time; which one, a run that works tells.
-nth() { grep -n "$1" "$lab/trace" | head -1 | cut -d: -f1; } # PATTERN: the ordinal of that call
-traced() { up strace -qq -o "$lab/trace" -e signal=none "$@"; } # [STRACE OPTIONS...]
+nth() { # PATTERN: the ordinal of that call in its process, as strace counts
+    local pid
+    pid=$(grep -m 1 "$1" "$lab/trace" | cut -d' ' -f1)
+    grep "^$pid " "$lab/trace" | grep -n -m 1 "$1" | cut -d: -f1
+}
+traced() { up strace -f -qq -o "$lab/trace" -e signal=none "$@"; } # [STRACE OPTIONS...]
 
 cell
 plan
