@@ -67,6 +67,16 @@ Status leave_host()
     return {};
 }
 
+// The host's end of a link is made where we are, which a rootless engine's user namespace does not
+// own. The kernel asks who may before it looks for the link.
+Status may_change_host()
+{
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)), "");
+    const std::vector<Step> steps{remove_link_named(link_name(nobodys_key))};
+    const Status done = route.send(steps);
+    return done || done.error().number == ENODEV ? Status() : done;
+}
+
 Status seal(Netlink& nftables)
 {
     const UniqueFd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -99,7 +109,9 @@ Status filter_inside()
 
 std::string probe_network()
 {
-    Status sealed = leave_host();
+    Status sealed = may_change_host();
+    if (sealed)
+        sealed = leave_host();
     Status filtered;
     if (!sealed) {
         filtered = sealed;
