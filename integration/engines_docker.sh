@@ -17,7 +17,6 @@ profiles() {
         ($granted | split(", ")) as $granted
         | {model: asks("model"), stepwise: asks("stepwise"), absent: asks("absent"),
            granted: {egress: "allowlist", allow: $granted},
-           strict: {egress: "allowlist", allow: $granted, require: "asked"},
            sealed: {tcp: "veth", endpoints: [{name: "model", listen: 8080, to: "tcp:host:9000"}]},
            open: {}}'
 }
@@ -39,7 +38,7 @@ start_broker stepwise AH_STEPS=1
 runtimes() {
     local profile
     jq -n --arg path "$delegate_path" '{plain: {path: $path}}'
-    for profile in off model stepwise absent granted strict sealed open; do
+    for profile in off model stepwise absent granted sealed open; do
         jq -n --arg name "$profile" --argjson runtime "$(docker_runtime "$profile")" \
             '{($name): $runtime}'
     done
@@ -185,27 +184,60 @@ check "an open profile keeps Docker's network, resolver and all" contains \
 
 # ---- what is granted ----------------------------------------------------------------------------
 
-stands_in_the_way() { # Docker's own firewall forwards nothing but its own
-    local output
-    output=$(docker_run "$1" --rm cell:1 true 2>&1) && return 1
-    contains "$output" "another firewall drops it on the host's hook forward" &&
-        contains "$output" "let links ah* in (network_setup_failed)" && nothing_left
+record_of() { # record_of NAME: of the container that lives
+    grep -l "\"$(in_docker inspect --format '{{.Id}}' "$1")\"" "$lab"/state/runs/*/record.json
 }
-check "granted: Docker's forward policy is named" stands_in_the_way granted
-iptables -I DOCKER-USER -i ah+ -j ACCEPT
-iptables -I DOCKER-USER -o ah+ -j ACCEPT
-remember_kernel
+# Docker's own network is filtered in place, on whichever network.
 for network in bridge web; do
     judge_granted "granted, on $network" "$(docker_run granted --rm --network $network "${greedy[@]}" \
         cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 done
-live granted bridge
-judge_granted "granted, from an exec and after network connect" \
-    "$(in_docker exec live-granted attempt "${granted_ways[@]}" "${refused_ways[@]}")"
-check "granted: the resolver is closed, dns-udp=127.0.0.11" refused_at_once \
-    "$(in_docker exec live-granted attempt dns-udp=127.0.0.11)" dns-udp=127.0.0.11
-in_docker rm --force live-granted >/dev/null
 check "granted: nothing is left" nothing_left
+
+caller() { # NAME ADDRESS NAMESPACE-COMMAND...: asks for what listens inside by the published port
+    start_ready in_docker exec "$1" attempt listen=0.0.0.0:5555
+    "${@:3}" "$lab/bin/attempt" "tcp=$2:8088"
+}
+outside=(nsenter --net=/run/netns/internet)
+docker_run plain --detach --name plain --publish 8088:5555 cell:1 sleep infinity >/dev/null
+check "B-55 a published port: without us it is reached from outside" contains \
+    "$(caller plain 203.0.113.2 "${outside[@]}")" reached
+in_docker rm --force plain >/dev/null
+docker_run granted --detach --name place --network web --publish 8088:5555 "${greedy[@]}" cell:1 \
+    sleep infinity >/dev/null
+in_docker network connect bridge place
+check "granted: the record says so" same "enforced filtered in-place" \
+    "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$(record_of place)")"
+judge_granted "granted, from an exec and after network connect" \
+    "$(in_docker exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+for way in dns-udp=127.0.0.11 dns-tcp=127.0.0.11; do
+    check "granted: the resolver is closed, $way" refused_at_once \
+        "$(in_docker exec place attempt $way)" $way
+done
+check "granted: a published port is reached from the node" contains \
+    "$(caller place 127.0.0.1 env)" reached
+check "B-55 granted: and not from outside" contains \
+    "$(caller place 203.0.113.2 "${outside[@]}")" refused
+in_docker restart --time 0 place >/dev/null
+judge_granted "granted, after a restart" \
+    "$(in_docker exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+in_docker rm --force place >/dev/null
+check "granted: nothing is left of that either" nothing_left
+
+# With --network host there is none of Docker's: a link of its own, which Docker's firewall drops.
+stands_in_the_way() {
+    local output
+    output=$(docker_run granted --rm --network host cell:1 true 2>&1) && return 1
+    contains "$output" "another firewall drops it on the host's hook forward" &&
+        contains "$output" "let links ah* in (network_setup_failed)" && nothing_left
+}
+check "granted, with a link of its own: Docker's forward policy is named" stands_in_the_way
+iptables -I DOCKER-USER -i ah+ -j ACCEPT
+iptables -I DOCKER-USER -o ah+ -j ACCEPT
+remember_kernel
+judge_granted "granted, with a link of its own" "$(docker_run granted --rm --network host \
+    "${greedy[@]}" cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "granted, with a link of its own: nothing is left" nothing_left
 sealed=$(docker_run sealed --rm "${greedy[@]}" cell:1 attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 \
     tcp=203.0.113.2:7000)
 check "sealed: the broker's port answers" contains "$sealed" "tcp=127.0.0.1:8080 reached"
@@ -228,7 +260,6 @@ for status in 0 3 125 255; do
     check "B-41 exit $status" same $status "$(docker_run model --rm cell:1 sh -c "exit $status"; echo $?)"
 done
 
-record_of() { grep -l "\"$(in_docker inspect --format '{{.Id}}' "$1")\"" "$lab"/state/runs/*/record.json; }
 lives() { # lives NAME: as confined as ever, and served
     same "enforced relayed" "$(jq -r '"\(.state) \(.posture)"' "$(record_of "$1")")" &&
         contains "$(in_docker exec "$1" attempt ask=8080)" "ask=8080 reached" &&

@@ -101,6 +101,20 @@ Result<bool> is_marked(json::View config, const Plan& plan)
 
 } // namespace
 
+Result<bool> plugs_in_by_hook(json::View config)
+{
+    AH_TRY(const auto hooks, container(config, "hooks", json::Kind::object), "");
+    if (!hooks)
+        return false;
+    AH_TRY(const auto prestart, container(*hooks, "prestart", json::Kind::array), "");
+    for (const json::View& hook : prestart ? prestart->items() : std::vector<json::View>()) {
+        AH_TRY(const bool setkey, is_setkey_hook(hook), "");
+        if (setkey)
+            return true;
+    }
+    return false;
+}
+
 Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits)
 {
     const std::string up = plan.hooks ? our_hook(plan, "up") : "";

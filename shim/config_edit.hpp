@@ -14,6 +14,9 @@
 
 namespace anchorhold {
 
+// Does Docker bring the network by a hook of its own, which runs before ours?
+Result<bool> plugs_in_by_hook(json::View config);
+
 struct Edited {
     std::string text;
     std::vector<std::string> removed_env;   // names, each once, in order

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/process.hpp"
 #include "schema/unique_fd.hpp"
+#include "shim/config_edit.hpp"
 #include "shim/config_view.hpp"
 #include "shim/inspection_parts.hpp"
 
@@ -126,8 +127,10 @@ Result<GivenNetns> given_netns(json::View config)
     const auto network = std::ranges::find(entries, "network", &Entry::type);
     if (network == entries.end())
         return GivenNetns::host;
-    if (network->path.empty())
-        return GivenNetns::fresh;
+    if (network->path.empty()) {
+        AH_TRY(const bool plugged, plugs_in_by_hook(config), "");
+        return plugged ? GivenNetns::engines : GivenNetns::fresh; // Docker from 28 on plugs in late
+    }
     // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
     const bool made =
         is_plain_path(network->path) &&

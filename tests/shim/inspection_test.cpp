@@ -319,3 +319,30 @@ TEST_CASE("what engines write for ordinary containers is no void")
     }
     CHECK(count > 30);
 }
+
+TEST_CASE("whose network a container gets is told by its namespace entry, and by Docker's hook")
+{
+    const auto given = [](const std::string& entry, const std::string& hooks) {
+        const auto config = json::Document::parse(R"({"linux": {"namespaces": [)" + entry +
+                                                  R"(]}, "hooks": )" + hooks + "}");
+        REQUIRE(config.has_value());
+        const auto netns = given_netns(config->root());
+        REQUIRE_MESSAGE(netns.has_value(), netns.error().what);
+        return *netns;
+    };
+    const std::string fresh = R"({"type": "network"})";
+    const auto at = [](const std::string& path) {
+        return R"({"type": "network", "path": ")" + path + "\"}";
+    };
+    const std::string setkey =
+        R"({"prestart": [{"path": "/a"}, {"path": "/b", "args": ["b", "libnetwork-setkey"]}]})";
+    CHECK(given("", "{}") == GivenNetns::host);
+    CHECK(given("", setkey) == GivenNetns::host);
+    CHECK(given(fresh, "null") == GivenNetns::fresh);
+    CHECK(given(fresh, R"({"prestart": [{"path": "/a"}]})") == GivenNetns::fresh);
+    CHECK(given(fresh, R"({"poststop": [{"args": ["b", "libnetwork-setkey"]}]})") ==
+          GivenNetns::fresh);
+    CHECK(given(fresh, setkey) == GivenNetns::engines);
+    CHECK(given(at("/run/netns/x"), "{}") == GivenNetns::engines);
+    CHECK(given(at("/run/docker/netns/default"), setkey) == GivenNetns::other);
+}
