@@ -26,7 +26,8 @@ create() { # create RUNTIME ID
 }
 
 plug() { # an interface of the engine's, up and with an address
-    ip link add eth0 netns "$(cat "$lab/pid")" type veth peer name host0
+    ip link add eth0 type veth peer name host0
+    ip link set eth0 netns "$(cat "$lab/pid")"
     nsenter --net="/proc/$(cat "$lab/pid")/ns/net" sh -c \
         'ip addr add 10.9.9.2/24 dev eth0 && ip link set eth0 up'
 }
