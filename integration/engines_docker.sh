@@ -7,7 +7,7 @@
 . "$(dirname "$0")/cells.sh"
 . "$(dirname "$0")/ways.sh"
 needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr \
-    /usr/bin/docker dockerd docker-init iptables
+    /usr/bin/docker dockerd iptables useradd
 enter_lab
 make_rootfs "$lab/rootfs"
 profiles() {
@@ -405,6 +405,24 @@ CODE
 mkfifo "$lab/reached" "$lab/released"
 check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
 in_docker network rm web >/dev/null
+
+# ---- with users of their own --------------------------------------------------------------------
+
+stop_docker
+policy "{tcp_endpoints: [\"host:9000\"], profiles: $(profiles)}"
+useradd --no-log-init somebody # with ids for containers
+jq '."userns-remap" = "somebody"' "$lab/docker/daemon.json" >"$lab/daemon.json"
+mv "$lab/daemon.json" "$lab/docker/daemon.json"
+start_docker
+image cell "$lab/rootfs"
+docker_run plain --rm cell:1 true
+remember_kernel
+check "userns-remap: without us, its network" same "eth0 lo" "$(links plain)"
+check "userns-remap: its links" same lo "$(links off)"
+check "userns-remap: the answer arrives" answers model cell:1
+judge_granted "userns-remap: granted" "$(docker_run granted --rm cell:1 \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "userns-remap: nothing is left" nothing_left
 stop_docker
 stop_containerd
 finish

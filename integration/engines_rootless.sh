@@ -19,7 +19,7 @@ open_world
 mkdir "$lab/etc" "$lab/etc.work"
 mount -t overlay -o "lowerdir=/etc,upperdir=$lab/etc,workdir=$lab/etc.work" overlay /etc
 home=$lab/home
-useradd --create-home --home-dir "$home" --shell /bin/sh somebody
+useradd --no-log-init --create-home --home-dir "$home" --shell /bin/sh somebody
 uid=$(id -u somebody)
 mine=/run/user/$uid
 mkdir -p "$mine/brokers" && chown -R somebody "$mine" && chmod 700 "$mine"
