@@ -86,8 +86,12 @@ Status confine_pod_again(const StateDir& state, const Record& member, Scope scop
 {
     AH_TRY(const Holder holder, holder_of(member), "");
     AH_TRY(const auto record, state.read(holder.key), "");
-    if (!record || record->generation != holder.generation || !is_alive(record->init))
-        return {}; // the sandbox went first; what holds its network stays, and is never loosened
+    if (!record || record->generation != holder.generation || !is_alive(record->init)) {
+        if (scope == Scope::tables)
+            return {}; // the sandbox went first; what holds its network stays, and is never
+                       // loosened
+        return fail(Code::network_setup_failed, "the sandbox of its pod is gone");
+    }
     return confine_again(state, holder.key, holder.generation,
                          scope == Scope::tables ? scope : Scope::links, deadline);
 }
@@ -122,7 +126,8 @@ Result<Record> hold_pod(const StateDir& state, const Record& member, const FileI
                         const Deadline& deadline)
 {
     AH_TRY(const Holder holder, holder_of(member), "");
-    AH_CHECK(hold(state, holder.key, holder.generation, deadline), "the pod's network");
+    AH_CHECK(confine_again(state, holder.key, holder.generation, Scope::links, deadline),
+             "the pod's network");
     AH_TRY(auto record, enforced_record(state, holder.key, holder.generation), "the pod's network");
     if (record.netns != netns || !is_alive(record.init)) {
         return fail(Code::network_setup_failed,

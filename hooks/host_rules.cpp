@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/host_rules.hpp"
 
+#include "hooks/process.hpp"
+
 #include "hooks/host_table.hpp"
 
 #include <algorithm>
@@ -99,6 +101,10 @@ Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<
         if (!read)
             guests.clear(); // any of them may be its
         const Record record = read ? read->value_or(Record()) : Record();
+        // A container of the pod that the run was the sandbox of has the same addresses.
+        if (!but_by.empty() && record.pod.starts_with(std::string(but_by) + ".") &&
+            record.technique == Technique::pod && is_alive(record.init))
+            guests.clear();
         const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
         std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
     }

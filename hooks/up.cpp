@@ -11,7 +11,6 @@
 #include "hooks/reach_probe.hpp"
 #include "hooks/verbs.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <unistd.h>
@@ -49,7 +48,9 @@ Status check_nobody_elses(const StateDir& state, const Record& record, const Fil
     for (const RunKey& key : keys) {
         const auto read = state.read(key);
         const auto other = read ? *read : std::nullopt;
-        if (other && other->key != record.key && other->netns == netns &&
+        const bool both_open =
+            other && other->posture == Posture::open && record.posture == Posture::open;
+        if (other && !both_open && other->key != record.key && other->netns == netns &&
             other->state == RunState::enforced && is_alive(other->init)) {
             return fail(Code::network_setup_failed,
                         "the container's network namespace is that of run " + key.text());
@@ -110,8 +111,9 @@ Status join_pod(const StateDir& state, const Netns& netns, Record& record, const
 {
     AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline), "");
     for (const std::string& word : holder.verified) {
-        const bool known = std::ranges::find(record.verified, word) != record.verified.end();
-        if (!known && word != verified::sources)
+        const bool held = word == verified::drop_table || word == verified::links ||
+                          word == verified::host_rules || word == verified::route;
+        if (held)
             record.verified.push_back(word);
     }
     return {};
@@ -141,7 +143,7 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     switch (record.posture) {
     case Posture::severed:
     case Posture::relayed: return empty_namespace(state, netns, record, deadline);
-    case Posture::open: return {};
+    case Posture::open: return check_nobody_elses(state, record, netns.identity);
     case Posture::sealed:
     case Posture::filtered: return connect_namespace(state, netns, record, deadline);
     }

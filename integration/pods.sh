@@ -216,7 +216,18 @@ check "and nobody joins a pod that has ended" refused_as posture_unavailable \
     "the sandbox of its pod has no record of ours" behind "$model | .linux.namespaces |=
     map(if .type == \"network\" then .path = \"/proc/$sidecar_init/ns/net\"
     else del(.path) end)"
-end sidecar two
+pause=$("$delegate_path" state two | jq .pid)
+bundle early "$(is_a container) | $(of_pod) | $(asks endpoints "other:8080=unix:$brokers/other/broker.sock")" \
+    echo it ran
+"$runtime" create --bundle "$lab/b/early" early >"$lab/early.out" </dev/null
+end two
+ip link add late2 type veth peer name late3
+ip link set late3 netns "$(pid_of early)"
+check "a link that comes when the sandbox is gone stops the start" contains \
+    "$("$runtime" start early 2>&1)" "the sandbox of its pod is gone"
+check "and the command did not run" same "" "$(cat "$lab/early.out")"
+ip link del late2 2>/dev/null
+end sidecar
 check "nothing is left" nothing_left
 
 # ---- an allow list, in the network that CNI made ------------------------------------------------
@@ -248,6 +259,37 @@ answers=$(container some "$(asks egress allowlist) |
     $(asks allow "allowed.test, 8.8.8.8:80, 9.9.9.9") | $model" attempt tcp=9.9.9.9:443 tcp=1.1.1.1:443)
 check "filtered: a longer list gets the pod's" contains "$answers" "tcp=9.9.9.9:443 refused"
 check "filtered: and the pod's it gets" contains "$answers" "tcp=1.1.1.1:443 reached"
-end open
+
+# Open in a cell: with the capabilities of such a container it could take down what confines the rest.
+policy '{default: "pods", ceiling: "open", profiles: {pods: {cri: true}}}'
+loose="$(asks egress open) | $greedy"
+answers=$(container loose "$loose | $model" attempt "${granted[@]}" "${denied[@]}" nft-table=evil)
+for way in "${denied[@]}" nft-table=evil; do
+    check "a container that asks for open in a filtered pod: refused, $way" \
+        contains "$answers" "$way refused"
+done
+check "it gets what the pod has" contains "$answers" "tcp=8.8.8.8:80 reached"
+bundle loose "$(is_a sandbox) | $(netns "/var/run/netns/cni-one") | $loose" true
+check "a sandbox that asks for open where a pod is confined is refused" contains \
+    "$(in_cell loose 2>&1)" "which is confined"
+policy '{default: "open", profiles: {open: {}}}'
+bundle loose "$(of_pod) | $greedy" true
+check "and an open container of a handler that makes no pods" contains "$(in_cell loose 2>&1)" \
+    "which is confined"
+policy '{default: "open", annotations: false, profiles: {open: {}}}'
+check "also where no annotation is read" contains "$(in_cell loose 2>&1)" "which is confined"
+bundle loose . echo it ran
+check "but for that, open is open" contains "$(in_cell loose 2>&1)" "it ran"
+policy "$cri_policy"
+
+# The node's own later addresses are refused by a rule at the node, which hangs from the pod's.
+stays side "$grants"
+kill -KILL "$pause"
+wait_for_end "$pause"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc >/dev/null
+check "filtered: the node's rules outlive the sandbox while a container lives" contains \
+    "$(nft list table inet anchorhold)" 10.90.1.2
+end side open
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc >/dev/null
 check "filtered: nothing is left" nothing_left
 finish

@@ -79,9 +79,20 @@ planned_and_gone() {
         "$lab/bin/anchorhold" --ah-state "$lab/state" gc && nothing_left
 }
 check "gc takes what a podman that is gone had planned" planned_and_gone
+# podman's service does not go, and asks again for a container that it could not start.
+again() {
+    alone <"$lab/config.given" >"$lab/config.answered" &&
+        alone <"$lab/config.given" >"$lab/config.answered" &&
+        contains "$(cat "$lab/config.answered")" anchorhold-hook &&
+        same 1 "$(find "$lab/state/runs" -name record.json | wc -l)"
+}
+check "a podman that asks again is answered again" again
+check "and the one before is on record" contains \
+    "$(jq -r .reason "$lab"/state/ended/*.json)" "podman did not start it"
 check "a config.json that says no id is refused" contains \
     "$(jq 'del(.mounts) | del(.linux.cgroupsPath)' "$lab/config.given" | alone 2>&1)" \
     "no container id in it"
 check "and half of one" contains "$(head -c 500 "$lab/config.given" | alone 2>&1)" config_ambiguous
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc >/dev/null
 check "nothing is left of those" nothing_left
 finish

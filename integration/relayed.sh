@@ -32,11 +32,12 @@ poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
       | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
                                  ambient: []}'
 # What a security module does to a socket that everybody sees, its mode does here.
-denied() {
+denied() { # FILTER
     local output=$lab/denied.out init
     start_broker shut
-    bundle denied "$(asks_for shut) | $poor" sh -c 'echo the command ran'
+    bundle denied "$(asks_for shut) | $1" sh -c 'echo the command ran'
     "$runtime" create --bundle "$lab/b/denied" denied </dev/null >"$output" 2>&1
+    chown 12345 "$brokers/shut/broker.sock"
     chmod 0600 "$brokers/shut/broker.sock"
     init=$("$delegate_path" state denied | jq .pid)
     "$runtime" start denied
@@ -47,7 +48,9 @@ denied() {
 the broker's socket does not let this user in: its mode, or a security module of the host" \
         "$(sed 's/@[0-9:]*//' "$output")"
 }
-check "C-42 a broker that may not be connected to is told before the command runs" denied
+check "C-42 a broker that may not be connected to is told before the command runs" denied "$poor"
+check "C-42 also to a root whose capabilities would let it in: the relay has none" denied \
+    '.process.capabilities[] += ["CAP_DAC_OVERRIDE"]'
 
 # ---- the answer ---------------------------------------------------------------------------------
 

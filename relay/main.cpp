@@ -101,6 +101,19 @@ Failure try_broker(const Endpoint& endpoint, const Target& target)
                    "of the host"};
 }
 
+// With what rights are left, as every later connection.
+Failure try_brokers()
+{
+    for (unsigned at = 0; at < options.endpoint_count; ++at) {
+        const Endpoint& endpoint = options.endpoints[at];
+        if (endpoint.host_port != 0)
+            continue;
+        if (const Failure failed = try_broker(endpoint, pump.route(at).target))
+            return failed;
+    }
+    return {};
+}
+
 Failure serve_endpoints(uint32_t gateway)
 {
     static_assert(max_endpoints <= max_routes);
@@ -109,12 +122,7 @@ Failure serve_endpoints(uint32_t gateway)
             return failed;
     }
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
-        const Endpoint& endpoint = options.endpoints[at];
         if (const Failure failed = find_target(at, gateway))
-            return failed;
-        if (options.inside == nullptr || endpoint.host_port != 0)
-            continue; // whoever calls the relay by hand has asked nobody else either
-        if (const Failure failed = try_broker(endpoint, pump.route(at).target))
             return failed;
     }
     return {};
@@ -137,7 +145,10 @@ Failure set_up(int epoll, const Start& start)
         return failed;
     if (options.dns)
         dns.open(epoll);
-    return drop_privileges();
+    if (const Failure failed = drop_privileges())
+        return failed;
+    return options.inside != nullptr ? try_brokers()
+                                     : Failure{}; // by hand, nobody was asked before
 }
 
 // Of two times to wait, -1 being for ever.

@@ -19,8 +19,20 @@ const Endpoint* beyond(const std::vector<Endpoint>& endpoints, const std::vector
     return found == endpoints.end() ? nullptr : &*found;
 }
 
+// What `except` and `deny` take out holds for the whole of a list.
+bool denies_no_less(const Record& holder, const Request& request,
+                    const std::vector<AllowRule>& deny)
+{
+    Network alone;
+    const Network shared = holder.network.value_or(Network());
+    alone.names = shared.names;
+    compile(request.allow, deny, alone);
+    return std::ranges::all_of(alone.deny,
+                               [&shared](const Reach& reach) { return is_in(shared.deny, reach); });
+}
+
 // Does the pod's network lead nowhere that the request does not name?
-bool permits(const Request& request, const Record& holder)
+bool permits(const Request& request, const Record& holder, const std::vector<AllowRule>& deny)
 {
     if (beyond(holder.endpoints, request.endpoints) != nullptr)
         return false;
@@ -37,7 +49,8 @@ bool permits(const Request& request, const Record& holder)
     asked.reserve(request.allow.size());
     for (const AllowRule& rule : request.allow)
         asked.push_back(text_of(rule));
-    return std::ranges::all_of(holder.allow,
+    return denies_no_less(holder, request, deny) &&
+           std::ranges::all_of(holder.allow,
                                [&asked](const std::string& rule) { return is_in(asked, rule); });
 }
 
@@ -60,14 +73,15 @@ bool wants_more(const Request& request, const Record& holder)
 
 } // namespace
 
-Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder)
+Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
+                                         const std::vector<AllowRule>& deny)
 {
     if (const Endpoint* const lacking = beyond(request.endpoints, holder.endpoints)) {
         return fail(Code::endpoint_unavailable, "endpoint " + lacking->name +
                                                     ": the container's pod was created without it; "
                                                     "ask for it on the pod");
     }
-    if (!permits(request, holder)) {
+    if (!permits(request, holder, deny)) {
         if (request.egress == Egress::off)
             return std::optional<Decision>();
         return fail(Code::posture_unavailable,

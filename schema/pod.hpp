@@ -12,7 +12,10 @@ namespace anchorhold {
 // asked for less and for egress off: then it is decided as if it were alone. Refused
 // (posture_unavailable): an allow list smaller than the pod's, and under `require: asked` an egress
 // the pod does not have; an endpoint the pod does not have (endpoint_unavailable).
-Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder);
+// `deny` is the policy's of now: what it, or an `except` of the request's, takes out of the list
+// must be out of the pod's as well, or the pod's network gives too much.
+Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
+                                         const std::vector<AllowRule>& deny);
 
 // "KEY.GENERATION" of a run, as its members' records name it.
 std::string run_name(const Record& record);

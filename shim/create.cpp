@@ -41,8 +41,6 @@ Result<std::string> absolute_path(const std::string& path)
 // Is this container left alone whatever its config.json says?
 bool left_alone_anyway(const Session& session, const ContainerId& id)
 {
-    if (!session.policy)
-        return false;
     const auto choice =
         choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile);
     const auto request = choice ? resolve(*session.policy, {}, *choice, id)
@@ -50,6 +48,14 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
     const auto decision = request ? decide(*request, HostCaps{true, true, true, true})
                                   : Result<Decision>(std::unexpected(request.error()));
     return decision && decision->untouched;
+}
+
+// A bundle that is not there, and where no annotation has a say one that cannot be read, is the
+// runtime's to judge; not a network that a confined run holds.
+bool is_the_runtimes(const Error& error, const Session& session, const ContainerId& id)
+{
+    const bool unread = error.number == ENOENT || !session.policy->annotations;
+    return unread && error.code != Code::posture_unavailable && left_alone_anyway(session, id);
 }
 
 enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
@@ -260,11 +266,9 @@ Result<int> create_or_run(const Session& session)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
     AH_TRY(const std::string generation, random_generation(), "");
-    if (!session.policy->annotations && left_alone_anyway(session, id))
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
     auto prepared = prepare_in_turn(session, id, generation);
-    if (!prepared && prepared.error().number == ENOENT && left_alone_anyway(session, id))
-        return std::unexpected(exec_delegate(session.delegate, session.rest)); // it says so itself
+    if (!prepared && is_the_runtimes(prepared.error(), session, id))
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
     if (!prepared)
         return std::unexpected(std::move(prepared).error());
     if (prepared->decision.untouched || prepared->mark)

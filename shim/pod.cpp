@@ -57,6 +57,16 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
     return {};
 }
 
+Status find_netns(const Session& session, json::View config, PodPlace& place)
+{
+    AH_TRY(const std::string path, given_netns_path(config), "config.json");
+    place.names_netns = !path.empty();
+    struct stat there = {};
+    if (path.empty() || ::stat(path.c_str(), &there) != 0)
+        return {};
+    return find_holder(session, {there.st_dev, there.st_ino}, place);
+}
+
 } // namespace
 
 bool makes_pods(const Session& session)
@@ -67,17 +77,24 @@ bool makes_pods(const Session& session)
     return profile != nullptr && profile->cri;
 }
 
+Status stay_out_of_cells(const Session& session, json::View config)
+{
+    PodPlace there;
+    AH_CHECK(find_netns(session, config, there), "");
+    if (!there.holder || there.holder->posture == Posture::open)
+        return {};
+    return fail(Code::posture_unavailable,
+                "egress open in the network namespace of run " + there.holder->key +
+                    ", which is confined; ask for what that has, or leave its namespace");
+}
+
 Result<PodPlace> find_pod(const Session& session, json::View config)
 {
     PodPlace place;
     AH_TRY(place.role, pod_role(config), "config.json");
-    AH_TRY(const std::string path, given_netns_path(config), "config.json");
-    place.names_netns = !path.empty();
-    struct stat there = {};
-    if (place.role == PodRole::sandbox || path.empty() || ::stat(path.c_str(), &there) != 0)
-        return place;
-    AH_CHECK(find_holder(session, {there.st_dev, there.st_ino}, place),
-             "find the run that holds " + printable(path));
+    if (place.role == PodRole::sandbox)
+        return place; // its network is nobody's yet
+    AH_CHECK(find_netns(session, config, place), "");
     return place;
 }
 

@@ -23,6 +23,10 @@ struct PodPlace {
 // Does the operator's choice of a profile (never an annotation's) mark this handler?
 bool makes_pods(const Session& session);
 
+// Refuses (posture_unavailable) who would be open in a network that a confined run holds: a process
+// with capabilities over it could undo what confines the others.
+Status stay_out_of_cells(const Session& session, json::View config);
+
 // Refuses (invalid_request) the words of two engines at once: in a pod of one, the other's are
 // forged (CRI-O hands a pod's labels on as annotations).
 Result<PodPlace> find_pod(const Session& session, json::View config);

@@ -161,8 +161,8 @@ Status refuse_findings(const Prepared& prepared)
         return fail(Code::invalid_request, sentence(seen.refused));
     if (!seen.voids.empty() && prepared.request.switches.voids == Voids::refuse)
         return fail(Code::bundle_voids_posture, sentence(seen.voids));
-    const bool of_a_pod =
-        prepared.request.role != PodRole::none; // what stood there is the engine's
+    // What stood there was made for the pod.
+    const bool of_a_pod = prepared.request.role != PodRole::none && prepared.pod.names_netns;
     if (prepared.request.require == Require::asked && !seen.replaced_netns.empty() && !of_a_pod) {
         return fail(Code::posture_unavailable,
                     "its network namespace (" + printable(seen.replaced_netns) +
@@ -188,10 +188,11 @@ Result<FirstProcess> first_process(json::View config)
 }
 
 // With the pod's network, or, asking for less, as if it were alone.
-Status decide_in_pod(const HostCaps& caps, GivenNetns given, Prepared& into)
+Status decide_in_pod(const HostCaps& caps, GivenNetns given, const std::vector<AllowRule>& deny,
+                     Prepared& into)
 {
     if (into.pod.holder) {
-        AH_TRY(const auto joined, join_pod(into.request, *into.pod.holder), "");
+        AH_TRY(const auto joined, join_pod(into.request, *into.pod.holder, deny), "");
         if (joined) {
             into.decision = *joined;
             std::erase_if(into.request.allow, [&into](const AllowRule& rule) {
@@ -325,9 +326,13 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
             prepared.mark = value;
     }
     // Without probes first: what is left alone needs none of what follows.
-    if (const auto open = decide(prepared.request, all_caps); open && open->untouched) {
-        prepared.decision = *open;
-        return prepared;
+    if (const auto open = decide(prepared.request, all_caps);
+        open && open->posture == Posture::open && !prepared.pod.holder) {
+        AH_CHECK(stay_out_of_cells(session, config.root()), "");
+        if (open->untouched) {
+            prepared.decision = *open;
+            return prepared;
+        }
     }
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
     AH_TRY(prepared.helpers, find_helpers(), "");
@@ -336,10 +341,11 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
         !prepared.pod.holder) {
         return fail(
             Code::posture_unavailable,
-            "the sandbox of its pod has no record of ours; create the pod with this handler");
+            "the sandbox of its pod has no record of ours; create the pod with this handler, and "
+            "with an egress that is not open");
     }
     AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers, prepared.request, given), "");
-    AH_CHECK(decide_in_pod(caps, given, prepared), "");
+    AH_CHECK(decide_in_pod(caps, given, session.policy->deny, prepared), "");
     if (const auto name = config.root().find("hostname"))
         prepared.hostname = name->string().value_or("");
     if (!prepared.mark)

@@ -6,11 +6,15 @@
 #include "hooks/container_state.hpp"
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
+#include "hooks/teardown.hpp"
+#include "shim/ask_hook.hpp"
 #include "shim/claim.hpp"
 #include "shim/config_view.hpp"
 #include "shim/tool_list.hpp"
 
+#include <csignal>
 #include <ctime>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -68,8 +72,8 @@ Result<ContainerId> find_id(json::View config)
 
 // The run's own folder is the bundle for the moment; the lock's holder killed, gc takes it away.
 Result<std::string> edit_in_place(const Session& session, const StateDir& state,
-                                  const ContainerId& id, const std::string& generation,
-                                  const std::string& text)
+                                  const ContainerId& id, const ProcessIdentity& podman,
+                                  const std::string& generation, const std::string& text)
 {
     const RunKey key = RunKey::of(session.root, id);
     AH_CHECK(keep_original(state, key, text), "keep config.json");
@@ -89,11 +93,34 @@ Result<std::string> edit_in_place(const Session& session, const StateDir& state,
     }
     AH_TRY(Record record, first_record(session, *prepared, id), "");
     record.bundle.clear();
-    AH_TRY(const auto podman, identify(::getppid()), "write the record");
-    record.creator = podman.value_or(ProcessIdentity{}); // nobody: `up` refuses
+    record.creator = podman;
     AH_CHECK(write_inside(state, key, *prepared), "");
     AH_CHECK(state.write(record), "write the record");
     return prepared->edited.text;
+}
+
+// Who called us, and will own the run until it is confined. Killed, it takes us along.
+Result<ProcessIdentity> find_podman()
+{
+    const pid_t parent = ::getppid();
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
+    AH_TRY(const auto podman, identify(parent), "look at the calling process");
+    if (!podman || ::getppid() != parent)
+        return fail(Code::delegate_failed, "the podman that called is gone");
+    return *podman;
+}
+
+// podman holds the container's lock, so what it planned before and did not bring to life is over:
+// its service lives on, and would own that for ever.
+Status clear_planned(const StateDir& state, const RunKey& key, const ProcessIdentity& podman)
+{
+    AH_TRY(const auto record, state.read(key), "read the run's record");
+    const bool planned =
+        record && (record->state == RunState::planned || record->state == RunState::failed);
+    if (!planned || record->creator != podman)
+        return {};
+    return abandon(state, key, record->generation,
+                   {Code::delegate_failed, 0, "podman did not start it"}, unplug_by_hook);
 }
 
 // podman shows its user the status of a hook that failed, and nothing else of it: the reason has to
@@ -114,6 +141,23 @@ void leave_reason(const StateDir& state, const ContainerId& id, const std::strin
     (void)state.archive(record); // the error is told on standard error as well
 }
 
+Result<std::string> plan_in_place(const Session& session, const StateDir& state,
+                                  const ContainerId& id, const std::string& generation,
+                                  const std::string& text)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    AH_TRY(const ProcessIdentity podman, find_podman(), "");
+    AH_CHECK(clear_planned(state, key, podman), "");
+    AH_TRY(const RunLock lock, take_id(state, key), "");
+    AH_CHECK(state.make_run(key), "make the run's folder");
+    auto edited = edit_in_place(session, state, id, podman, generation, text);
+    if (!edited) {
+        leave_reason(state, id, generation, edited.error());
+        (void)state.remove_run(key); // the first error is the story
+    }
+    return edited;
+}
+
 } // namespace
 
 Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Told& told)
@@ -126,17 +170,11 @@ Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Tol
     AH_TRY(const ContainerId id, find_id(config.root()), "config.json");
     Session ours = session;
     ours.root = no_root;
-    const RunKey key = RunKey::of(ours.root, id);
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const RunLock lock, take_id(state, key), "");
-    AH_CHECK(state.make_run(key), "make the run's folder");
     AH_TRY(const std::string generation, random_generation(), "");
-    auto edited = edit_in_place(ours, state, id, generation, text);
-    if (!edited) {
-        leave_reason(state, id, generation, edited.error());
-        (void)state.remove_run(key); // the first error is the story
+    auto edited = plan_in_place(ours, state, id, generation, text);
+    if (!edited)
         return std::unexpected(std::move(edited).error().in("precreate " + id.text()));
-    }
     told.text = *std::move(edited);
     return 0;
 }

@@ -71,7 +71,7 @@ Result<std::optional<Decision>> joined(const Case& one)
     holder.endpoints = chosen(endpoints, one.held_endpoints);
     for (const AllowRule& rule : chosen(rules, one.held_rules))
         holder.allow.push_back(text_of(rule));
-    return join_pod(request, holder);
+    return join_pod(request, holder, {});
 }
 
 bool is_within(unsigned bits, unsigned of)
@@ -162,4 +162,38 @@ TEST_CASE("what a container of a pod is told when it may not join")
     CHECK(narrower.error().what ==
           "it asks for less than its pod's network gives, and only egress off gives a container of "
           "a pod a network of its own");
+}
+
+TEST_CASE("what an exception or a later deny takes out must be out of the pod's network as well")
+{
+    const auto list = [](std::string_view text) {
+        const auto parsed = text.empty() ? Result<std::vector<AllowRule>>() : parse_allow(text);
+        REQUIRE_MESSAGE(parsed.has_value(), parsed.error().what);
+        return *parsed;
+    };
+    const auto joins = [&list](std::string_view asked, std::string_view held,
+                               std::string_view denied, std::string_view denied_now) {
+        Request request;
+        request.asked = request.egress = Egress::allowlist;
+        request.allow = list(asked);
+        Record holder;
+        holder.posture = Posture::filtered;
+        holder.network.emplace();
+        compile(list(held), list(denied), *holder.network);
+        for (const AllowRule& rule : list(held))
+            holder.allow.push_back(text_of(rule));
+        const auto decision = join_pod(request, holder, list(denied_now));
+        return decision && *decision;
+    };
+    const std::string_view range = R"(["8.0.0.0/8:80"])";
+    const std::string_view holed =
+        R"([{"to":"8.0.0.0/8","ports":[{"port":80}],"except":["8.8.8.0/24"]}])";
+    const std::string_view both =
+        R"(["8.0.0.0/8:80",{"to":"8.8.0.0/16","ports":[{"port":80}],"except":["8.8.8.0/24"]}])";
+    CHECK(joins(range, range, "", ""));
+    CHECK(joins(holed, holed, "", ""));
+    CHECK(!joins(both, range, "", ""));
+    CHECK(joins(range, range, R"(["8.8.8.0/24:80"])", R"(["8.8.8.0/24:80"])"));
+    CHECK(!joins(range, range, "", R"(["8.8.8.0/24:80"])"));
+    CHECK(joins(range, range, R"(["8.8.8.0/24:80"])", "")); // the pod has less
 }
