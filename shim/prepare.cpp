@@ -246,8 +246,10 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         }
     }
     const std::string rootfs = rootfs_of(config.root(), into.bundle);
-    if (auto advice = tmp_advice(config.root(), rootfs, user))
-        into.inspection.advice.push_back(std::move(*advice));
+    if (into.request.role != PodRole::sandbox) { // its pause process writes nothing
+        if (auto advice = tmp_advice(config.root(), rootfs, user))
+            into.inspection.advice.push_back(std::move(*advice));
+    }
 
     RunPaths paths{.hook = into.helpers.hook,
                    .relay = into.helpers.relay,
