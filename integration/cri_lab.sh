@@ -205,6 +205,20 @@ annotate() {
     echo ".annotations += {$1}"
 }
 
+asks() { # WORD VALUE: the same, one of ours
+    annotate "\"dev.anchorhold.$1\": \"$2\""
+}
+
+# endpoint NAME PORT: in our short form.
+endpoint() {
+    echo "$1:$2=unix:$brokers/$1/broker.sock"
+}
+
+# Jq filters: for a container that wants to break out; for a pod and its containers alike.
+greedy='.linux.security_context.capabilities.add_capabilities = ["NET_ADMIN", "NET_RAW", "MKNOD"]'
+on_host='.linux.security_context.namespace_options.network = "NODE" | del(.hostname)'
+privileged='.linux.security_context.privileged = true'
+
 # What containerd leaves to its shims after a pod is removed.
 settle() {
     local pid

@@ -50,7 +50,7 @@ take_answers() {
         word=${line%% reached*}
         word=${word%% refused: *}
         word=${word%% broken: *}
-        answers[$word]=${line#"$word" }
+        [ -z "$word" ] || answers[$word]=${line#"$word" } # an answer can have lines of its own
     done
 }
 

@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Pods of a real containerd, as a kubelet asks for them, in each posture: what is reached, and what
+# of a pod's life works (the table of contrib/kubernetes/README.md).
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/engines.sh"
+. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/cri_lab.sh"
+needs "${cri_needs[@]}"
+enter_lab
+make_rootfs "$lab/rootfs"
+make_image cell "$lab/rootfs"
+policy '{default: "pods", ceiling: "allowlist", profiles: {pods: {cri: true},
+    agent: {cri: true, env: {MODEL: "http://127.0.0.1:8080"},
+        endpoints: [{name: "model", listen: 8080, to: "unix:'"$brokers"'/model/broker.sock"}]}}}'
+open_world
+name_hosts
+start_broker model
+start_node < <(profile_handler agent)
+run_pod warm plain && remove_pod warm # makes the bridge
+settle
+remember_kernel
+model=$(asks endpoints "$(endpoint model 8080)")
+words=("${ways[@]#* | }")
+
+# ---- what works ---------------------------------------------------------------------------------
+
+# serve_pages POD/NAME PORT: a container that listens when this returns.
+serve_pages() {
+    start_container "$1" "$greedy" sh -c "echo out; echo err >&2; exec httpd -f -p $2 -h /etc"
+    in_container "$1" sh -c "until nc 127.0.0.1 $2 </dev/null; do :; done" >/dev/null
+}
+
+exec_passes_all_on() { # POD/NAME
+    local status
+    in_container "$1" sh -c 'echo out; echo err >&2; exit 7' >"$lab/out" 2>"$lab/err"
+    status=$?
+    same "out err 7" "$(cat "$lab/out") $(cat "$lab/err") $status"
+}
+
+restart() { # POD
+    cri stop "$(id_of "$1/sidecar")" && cri rm "$(id_of "$1/sidecar")" && serve "$1/sidecar" 7001 &&
+        same "from $1/sidecar" "$(call "$1/agent" 127.0.0.1 7001)"
+}
+
+# What a kubelet, or its user, gets from the node.
+from_node() { # POD PORT [REQUEST]
+    printf '%s' "${3:-}" | busybox nc -w 5 "$(cri podip "$(id_of "$1")")" "$2" 2>/dev/null | tail -n 1
+}
+port_forward() {
+    cri portforward "$(id_of "$1")" 7001 2>/dev/null </dev/null
+}
+
+# works POD ADDRESS: a check for each line of the table. The pod is there, and stays, with an agent
+# and a sidecar in it. ADDRESS is "" or "no ": whether they are reached at the pod's.
+works() {
+    local answer="from $1/sidecar" page='root:x:0:0:root:/:/bin/sh'
+    [ -z "$2" ] || { answer=""; page=""; }
+    check "$1: an init container" same "first 0" "$(to_its_end "$1/init" . echo first) $?"
+    serve "$1/sidecar" 7001
+    serve_pages "$1/agent" 7002
+    check "$1: a sidecar" same "from $1/sidecar" "$(call "$1/agent" 127.0.0.1 7001)"
+    check "$1: logs" same "stderr F err stdout F out" \
+        "$(cut -d' ' -f2- "$lab/pods/$1/agent.0.log" | sort | xargs)"
+    check "$1: exec" exec_passes_all_on "$1/agent"
+    check "$1: an exec probe" same "0 1" \
+        "$(in_container "$1/agent" true; echo $?) $(in_container "$1/agent" false; echo $?)"
+    check "$1: a restart" restart "$1"
+    check "$1: $2TCP probe" same "$answer" "$(from_node "$1" 7001)"
+    check "$1: $2HTTP probe" same "$page" "$(from_node "$1" 7002 $'GET /passwd HTTP/1.0\r\n\r\n')"
+    check "$1: $2port-forward" same "$answer" "$(port_forward "$1")"
+}
+
+run_pod plain plain
+works plain ""
+check "plain: a first instruction reaches the model's address" contains \
+    "$(to_its_end plain/first . attempt tcp=1.1.1.1:443)" reached
+remove_pod plain
+run_pod open plain "$on_host | $privileged"
+take_answers control < <(to_its_end open/control "$on_host | $privileged" attempt "${words[@]}")
+remove_pod open
+nft delete table inet evil
+ip link del evil1
+ip addr del 198.51.100.1/32 dev lo
+ip route del 198.51.100.0/24
+
+# ---- egress off ---------------------------------------------------------------------------------
+
+declare -A severed relayed execd
+run_pod severed anchorhold
+works severed "no "
+take_answers severed < <(to_its_end severed/first "$greedy" attempt "${words[@]}")
+judge severed ", severed"
+remove_pod severed
+
+run_pod relayed anchorhold "$model"
+works relayed "no "
+take_answers relayed < <(to_its_end relayed/first "$greedy" attempt "${words[@]}")
+judge relayed ", relayed"
+take_answers execd < <(in_container relayed/agent attempt "${words[@]}")
+judge execd ", from an exec"
+check "relayed: the model answers" contains \
+    "$(to_its_end relayed/first . attempt ask=8080)" "ask=8080 reached"
+check "relayed: it answers an exec" contains \
+    "$(in_container relayed/agent attempt ask=8080)" "ask=8080 reached"
+check "relayed: no proxy variable" same "" "$(to_its_end relayed/first . env | grep -i proxy)"
+check "relayed: an exec sees none either" same "" \
+    "$(in_container relayed/agent env | grep -i proxy)"
+
+names=(relayed relayed/agent relayed/sidecar)
+ids=$(for name in "${names[@]}"; do id_of "$name"; done | sort)
+folded() {
+    "$runtime" show "$(id_of relayed)" | sed -n '/^its pod/,$p' | tr -s ' '
+}
+check "show folds a pod" same "its pod is relayed, with
+$(for name in "${names[@]:1}"; do echo "$(id_of "$name") enforced relayed the pod's network"; done | sort)
+5 ended relayed the pod's network" \
+    "$(folded | head -n 1; folded | grep enforced | sort
+    folded | grep -c ended) $(folded | sed -n 's/^[0-9a-f]\{64\} ended/ended/p' | sort -u)"
+check "runs has each of them" same "$ids" "$("$runtime" runs --json | jq -r '.[].id' | sort)"
+check "a sandbox needs no /tmp" same '[]' "$(record_of relayed | jq -c .advice)"
+remove_pod relayed
+check "their records have ended" same "ended ended ended" \
+    "$(for name in "${names[@]}"; do record_of "$name" | jq -r .state; done | xargs)"
+check "nothing is left" node_is_clean
+
+# A handler is a profile, whose variables and endpoints all containers have.
+run_pod profiled anchorhold-agent
+serve profiled/sidecar 7001
+start_container profiled/agent . sleep infinity
+for way in ask=8080 'sh=[ "$MODEL" = http://127.0.0.1:8080 ]' tcp=127.0.0.1:7001; do
+    check "a profile's pod: reached, $way" contains \
+        "$(to_its_end profiled/first . attempt "$way")" "$way reached"
+    check "a profile's pod: reached from an exec, $way" contains \
+        "$(in_container profiled/agent attempt "$way")" "$way reached"
+done
+check "a profile's pod: refused, tcp=1.1.1.1:443" contains \
+    "$(in_container profiled/agent attempt tcp=1.1.1.1:443)" "refused"
+remove_pod profiled
+
+# ---- an allow list ------------------------------------------------------------------------------
+
+run_pod peer plain
+serve peer/granted 7001
+serve peer/other 7003
+peer=$(cri podip "$(id_of peer)")
+run_pod filtered anchorhold \
+    "$model | $(asks egress allowlist) | $(asks allow "$granted_rules, $peer:7001")"
+works filtered ""
+judge_granted "filtered" "$(to_its_end filtered/first "$greedy" \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+judge_granted "filtered, from an exec" "$(in_container filtered/agent \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+check "filtered: the model answers" contains \
+    "$(in_container filtered/agent attempt ask=8080)" "ask=8080 reached"
+for name in agent sidecar; do
+    check "filtered: names are pinned for its $name" same 1.1.1.1 \
+        "$(in_container filtered/$name cat /etc/hosts | sed -n 's/[[:blank:]]allowed.test$//p')"
+done
+check "filtered: another pod's port that was granted" same "from peer/granted" \
+    "$(call filtered/agent "$peer" 7001)"
+check "filtered: and none that was not" same "" "$(call filtered/agent "$peer" 7003 2>/dev/null)"
+check "filtered: which is there" same "from peer/other" "$(from_node peer 7003)"
+check "filtered: another pod does not reach it" same "" \
+    "$(call peer/other "$(cri podip "$(id_of filtered)")" 7001 2>/dev/null)"
+remove_pod filtered
+remove_pod peer
+check "nothing is left of an allow list" node_is_clean
+stop_containerd
+finish
