@@ -109,7 +109,7 @@ too_late() {
     local output status
     touch "$lab/wait"
     deadline=5 run_pod late anchorhold >"$lab/late" 2>&1 &
-    read -r -t 60 _ <"$lab/reached"
+    reach_create
     wait $!
     rm "$lab/wait"
     contains "$(<"$lab/late")" "cri: runp: DEADLINE_EXCEEDED" || return

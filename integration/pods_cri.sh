@@ -28,7 +28,7 @@ words=("${ways[@]#* | }")
 
 # serve_pages POD/NAME PORT: a container that listens when this returns.
 serve_pages() {
-    start_container "$1" "$greedy" sh -c "echo out; echo err >&2; exec httpd -f -p $2 -h /etc"
+    start_container "$1" "$greedy" httpd -f -p "$2" -h /etc
     in_container "$1" sh -c "until nc 127.0.0.1 $2 </dev/null; do :; done" >/dev/null
 }
 
@@ -52,29 +52,39 @@ port_forward() {
     cri portforward "$(id_of "$1")" 7001 2>/dev/null </dev/null
 }
 
-# works POD ADDRESS: a check for each line of the table. The pod is there, and stays, with an agent
-# and a sidecar in it. ADDRESS is "" or "no ": whether they are reached at the pod's.
+# works POD NODE PODS: a check for each line of the table. The pod is there, and stays, with an agent
+# and a sidecar in it. NODE and PODS are "" or "no ": whether who calls from there is served.
 works() {
-    local answer="from $1/sidecar" page='root:x:0:0:root:/:/bin/sh'
-    [ -z "$2" ] || { answer=""; page=""; }
+    local mine="from $1/sidecar" page='root:x:0:0:root:/:/bin/sh' theirs=
+    [ -n "$3" ] || theirs=$mine
     check "$1: an init container" same "first 0" "$(to_its_end "$1/init" . echo first) $?"
     serve "$1/sidecar" 7001
     serve_pages "$1/agent" 7002
     check "$1: a sidecar" same "from $1/sidecar" "$(call "$1/agent" 127.0.0.1 7001)"
+    to_its_end "$1/talker" . sh -c 'echo out; echo err >&2' >/dev/null
     check "$1: logs" same "stderr F err stdout F out" \
-        "$(cut -d' ' -f2- "$lab/pods/$1/agent.0.log" | sort | xargs)"
+        "$(cut -d' ' -f2- "$lab/pods/$1/talker.0.log" | sort | xargs)"
     check "$1: exec" exec_passes_all_on "$1/agent"
     check "$1: an exec probe" same "0 1" \
         "$(in_container "$1/agent" true; echo $?) $(in_container "$1/agent" false; echo $?)"
     check "$1: a restart" restart "$1"
-    check "$1: $2TCP probe" same "$answer" "$(from_node "$1" 7001)"
+    check "$1: ${3}call from another pod" same "$theirs" \
+        "$(call peer/other "$(cri podip "$(id_of "$1")")" 7001 2>/dev/null)"
+    theirs="from peer/granted"
+    [ -z "$2" ] || { mine=""; page=""; theirs=""; }
+    check "$1: $2call of another pod" same "$theirs" "$(call "$1/agent" "$peer" 7001 2>/dev/null)"
+    check "$1: $2TCP probe" same "$mine" "$(from_node "$1" 7001)"
     check "$1: $2HTTP probe" same "$page" "$(from_node "$1" 7002 $'GET /passwd HTTP/1.0\r\n\r\n')"
-    check "$1: $2port-forward" same "$answer" "$(port_forward "$1")"
+    check "$1: $2port-forward" same "$mine" "$(port_forward "$1")"
 }
 
+run_pod peer plain
+serve peer/granted 7001
+serve peer/other 7003
+peer=$(cri podip "$(id_of peer)")
 run_pod plain plain
-works plain ""
-check "plain: a first instruction reaches the model's address" contains \
+works plain "" ""
+check "plain: the world is reached" contains \
     "$(to_its_end plain/first . attempt tcp=1.1.1.1:443)" reached
 remove_pod plain
 run_pod open plain "$on_host | $privileged"
@@ -89,13 +99,13 @@ ip route del 198.51.100.0/24
 
 declare -A severed relayed execd
 run_pod severed anchorhold
-works severed "no "
+works severed "no " "no "
 take_answers severed < <(to_its_end severed/first "$greedy" attempt "${words[@]}")
 judge severed ", severed"
 remove_pod severed
 
 run_pod relayed anchorhold "$model"
-works relayed "no "
+works relayed "no " "no "
 take_answers relayed < <(to_its_end relayed/first "$greedy" attempt "${words[@]}")
 judge relayed ", relayed"
 take_answers execd < <(in_container relayed/agent attempt "${words[@]}")
@@ -115,7 +125,7 @@ folded() {
 }
 check "show folds a pod" same "its pod is relayed, with
 $(for name in "${names[@]:1}"; do echo "$(id_of "$name") enforced relayed the pod's network"; done | sort)
-5 ended relayed the pod's network" \
+6 ended relayed the pod's network" \
     "$(folded | head -n 1; folded | grep enforced | sort
     folded | grep -c ended) $(folded | sed -n 's/^[0-9a-f]\{64\} ended/ended/p' | sort -u)"
 check "runs has each of them" same "$ids" "$("$runtime" runs --json | jq -r '.[].id' | sort)"
@@ -123,8 +133,6 @@ check "a sandbox needs no /tmp" same '[]' "$(record_of relayed | jq -c .advice)"
 remove_pod relayed
 check "their records have ended" same "ended ended ended" \
     "$(for name in "${names[@]}"; do record_of "$name" | jq -r .state; done | xargs)"
-check "nothing is left" node_is_clean
-
 # A handler is a profile, whose variables and endpoints all containers have.
 run_pod profiled anchorhold-agent
 serve profiled/sidecar 7001
@@ -137,17 +145,31 @@ for way in ask=8080 'sh=[ "$MODEL" = http://127.0.0.1:8080 ]' tcp=127.0.0.1:7001
 done
 check "a profile's pod: refused, tcp=1.1.1.1:443" contains \
     "$(in_container profiled/agent attempt tcp=1.1.1.1:443)" "refused"
+check "a profile's pod: its endpoints stay" contains \
+    "$(to_its_end profiled/first "$(asks endpoints "[]")" attempt ask=8080)" "ask=8080 reached"
 remove_pod profiled
+
+# By the restricted Pod Security Standard, with the sysctls that containerd 2 sets by itself.
+user='.linux.security_context += {run_as_user: {value: "1000"}, run_as_group: {value: "1000"}}'
+run_pod restricted anchorhold "$model | $user | .linux.sysctls = {
+    \"net.ipv4.ip_unprivileged_port_start\": \"0\", \"net.ipv4.ping_group_range\": \"0 2147483647\"}"
+answers=$(to_its_end restricted/first "$user | .linux.security_context += {readonly_rootfs: true,
+    no_new_privs: true, capabilities: {drop_capabilities: [\"ALL\"]},
+    seccomp: {profile_type: \"RuntimeDefault\"}}" \
+    attempt ask=8080 bind-port=80 'sh=getent ahosts example.test' tcp=1.1.1.1:443 ping=1.1.1.1)
+for way in ask=8080 bind-port=80; do
+    check "a restricted pod: reached, $way" contains "$answers" "$way reached"
+done
+for way in 'sh=getent ahosts example.test' tcp=1.1.1.1:443 ping=1.1.1.1; do
+    check "a restricted pod: refused, $way" contains "$answers" "$way refused"
+done
+remove_pod restricted
 
 # ---- an allow list ------------------------------------------------------------------------------
 
-run_pod peer plain
-serve peer/granted 7001
-serve peer/other 7003
-peer=$(cri podip "$(id_of peer)")
 run_pod filtered anchorhold \
     "$model | $(asks egress allowlist) | $(asks allow "$granted_rules, $peer:7001")"
-works filtered ""
+works filtered "" "no "
 judge_granted "filtered" "$(to_its_end filtered/first "$greedy" \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 judge_granted "filtered, from an exec" "$(in_container filtered/agent \
@@ -158,14 +180,11 @@ for name in agent sidecar; do
     check "filtered: names are pinned for its $name" same 1.1.1.1 \
         "$(in_container filtered/$name cat /etc/hosts | sed -n 's/[[:blank:]]allowed.test$//p')"
 done
-check "filtered: another pod's port that was granted" same "from peer/granted" \
-    "$(call filtered/agent "$peer" 7001)"
-check "filtered: and none that was not" same "" "$(call filtered/agent "$peer" 7003 2>/dev/null)"
+check "filtered: a port of another pod that was not granted" same "" \
+    "$(call filtered/agent "$peer" 7003 2>/dev/null)"
 check "filtered: which is there" same "from peer/other" "$(from_node peer 7003)"
-check "filtered: another pod does not reach it" same "" \
-    "$(call peer/other "$(cri podip "$(id_of filtered)")" 7001 2>/dev/null)"
 remove_pod filtered
 remove_pod peer
-check "nothing is left of an allow list" node_is_clean
+check "nothing is left of them" node_is_clean
 stop_containerd
 finish
