@@ -12,8 +12,9 @@ enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
 wait_at_create
-policy '{runtime: "'"$waiting"'", default: "pods", ceiling: "allowlist", profiles: {
+policy '{runtime: "'"$waiting"'", default: "pods", ceiling: "open", profiles: {
     pods: {cri: true},
+    list: {cri: true, egress: "allowlist", allow: ["1.1.1.1"]},
     agent: {cri: true, endpoints: [
         {name: "model", listen: 8080, to: "unix:'"$brokers"'/model/broker.sock"}]}}}'
 open_world
@@ -21,7 +22,7 @@ name_hosts
 start_broker model
 start_broker other
 ln -s "$delegate_path" "$lab/bin/turned"
-start_node < <(profile_handler agent; handler turned "$lab/bin/turned" "$globs"
+start_node < <(profile_handler agent; profile_handler list; handler turned "$lab/bin/turned" "$globs"
     handler gaping "$runtime" 'pod_annotations = ["*"]
   container_annotations = ["*"]')
 run_pod warm plain && remove_pod warm # makes the bridge
@@ -78,6 +79,19 @@ answers=$(to_its_end filtered/more "$(asks allow "1.1.1.1, 9.9.9.9")" \
 check "a longer list gets the pod's" contains "$answers" "tcp=1.1.1.1:443 reached"
 check "and no more" contains "$answers" "tcp=9.9.9.9:443 refused"
 remove_pod filtered
+
+# With the capabilities of an open container it could take the walls of its pod down.
+run_pod listed anchorhold-list
+open="$(asks egress open) | $greedy"
+answers=$(to_its_end listed/open "$open" \
+    attempt tcp=1.1.1.1:443 tcp=9.9.9.9:443 socket=17:3 net-capabilities nft-table=evil)
+for way in tcp=9.9.9.9:443 socket=17:3 net-capabilities nft-table=evil; do
+    check "open in a pod with an allow list: refused, $way" contains "$answers" "$way refused"
+done
+check "open in a pod with an allow list gets the list" contains "$answers" "tcp=1.1.1.1:443 reached"
+check "and is refused when it is required" refused_as posture_unavailable \
+    "its pod has no more than filtered" listed/open "$open | $(asks require asked)"
+remove_pod listed
 
 run_pod blind blind "$wide"
 refused "a pod whose annotations are not passed on" "$(to_its_end blind/first . attempt "${ways[@]}")"
@@ -147,13 +161,14 @@ check "a pause process can be traced, without us" contains \
     "$(to_its_end open/first "$shared" attempt trace=1)" "trace=1 reached"
 remove_pod open
 run_pod shared anchorhold "$shared | $model"
-answers=$(to_its_end shared/first "$shared" attempt trace=1 bind-port=8080 bind-port=9999 "sh=kill -KILL 1" \
-    ask=8080 "${ways[@]}")
+answers=$(to_its_end shared/first "$shared" attempt trace=1 bind-port=8080 bind-port=9999 \
+    "sh=kill -KILL 1" ask=8080 "${ways[@]}")
 refused "among the pod's processes" "$answers"
 for way in trace=1 bind-port=8080; do
     check "among the pod's processes: the relay's own, $way" contains "$answers" "$way refused"
 done
-check "among the pod's processes: any other port can be had" contains "$answers" "bind-port=9999 reached"
+check "among the pod's processes: any other port can be had" \
+    contains "$answers" "bind-port=9999 reached"
 check "among the pod's processes: the relay cannot be killed" contains "$answers" "ask=8080 reached"
 check "and nobody with another network is" refused_as bundle_voids_posture \
     "of a pod whose network is not its own" shared/less "$shared | $nothing"
