@@ -48,10 +48,15 @@ Result<std::optional<std::string>> read_file(const std::string& path, std::size_
         return std::nullopt;
     if (!file)
         return fail_errno("open " + path, errno);
+    return read_all(file.get(), limit, path);
+}
+
+Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
+{
     std::string text;
     std::array<char, 4096> part;
     for (;;) {
-        const ssize_t got = ::read(file.get(), part.data(), part.size());
+        const ssize_t got = ::read(fd, part.data(), part.size());
         if (got < 0 && errno != EINTR)
             return fail_errno("read " + path, errno);
         if (got == 0)

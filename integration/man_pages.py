@@ -152,6 +152,7 @@ def _(_):
     assert sorted(complete("de")) == ["delete", "denials"]
     assert complete("--ah-po") == ["--ah-policy"]
     assert complete("--ah-profile", "agent", "do") == ["doctor"]
+    assert complete("import", "--from", "s") == ["srt"] and complete("import", "--") == ["--from"]
     assert complete("gc", "") == ["--dry-run"] and complete("runs", "--") == ["--json"]
 
 

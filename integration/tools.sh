@@ -104,6 +104,35 @@ check "check refuses what nobody granted, and says why" same \
 check "a word too many is told the usage" is_refused_with \
     "anchorhold: runs: usage: anchorhold runs [--json] (invalid_request)" "$runtime" runs --jason
 
+# ---- import -------------------------------------------------------------------------------------
+
+cat >"$lab/networkpolicy.json" <<'JSON'
+{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "agents"},
+ "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [
+   {"to": [{"ipBlock": {"cidr": "192.0.2.0/24", "except": ["192.0.2.8/29"]}}, {"podSelector": {}}],
+    "ports": [{"protocol": "TCP", "port": 443}]}]}}
+JSON
+import() { "$runtime" import --from "$@"; }
+import networkpolicy "$lab/networkpolicy.json" >"$lab/imported.json" 2>"$lab/lost"
+check "import names what it could not keep" same \
+    "not kept: spec.egress[0].to[1]: pods and namespaces have no addresses here; name ranges by ipBlock" \
+    "$(cat "$lab/lost")"
+answers() { "$runtime" --ah-policy "$lab/imported.json" check "$1" 2>&1 | tail -n 1; }
+check "what it prints is a policy, which lets through what was let through" same \
+    "reachable: 192.0.2.1 tcp 443, allowed by 192.0.2.0/24 tcp 443" "$(answers 192.0.2.1)"
+check "and not what was excepted" same \
+    "refused: 192.0.2.9 tcp 443, denied by 192.0.2.8/29 tcp 443" "$(answers 192.0.2.9)"
+check "it reads a pipe, and prints the same again" same "$(cat "$lab/imported.json")" \
+    "$(import networkpolicy /dev/stdin <"$lab/networkpolicy.json" 2>/dev/null)"
+check "YAML is refused with what makes JSON of it" contains \
+    "$(echo 'kind: NetworkPolicy' | import networkpolicy /dev/stdin 2>&1)" \
+    "kubectl create --dry-run=client -o json -f FILE"
+check "a refusal prints no policy" same "1 " \
+    "$(said=$(echo '{"network": {"allowedDomains": [], "deniedDomains": [1]}}' |
+        import srt /dev/stdin 2>/dev/null); echo "$? $said")"
+check "a format must be said" is_refused_with "anchorhold: import: usage: anchorhold import \
+--from srt|networkpolicy|opensandbox FILE (invalid_request)" "$runtime" import "$lab/lost"
+
 stop "$broker"
 check "nothing is left" nothing_left
 finish

@@ -126,7 +126,7 @@ Status check_profile_name(json::View at, std::string_view name)
 {
     if (!is_short_name(name))
         return std::unexpected(at.wrong("not a profile name: 1 to 32 of [a-z0-9-]"));
-    if (std::ranges::find(reserved_names, name) != reserved_names.end())
+    if (!is_profile_name(name))
         return std::unexpected(at.wrong("the name is reserved"));
     return {};
 }
@@ -330,6 +330,11 @@ Result<Policy> read_policy(json::View root)
 }
 
 } // namespace
+
+bool is_profile_name(std::string_view name)
+{
+    return is_short_name(name) && std::ranges::find(reserved_names, name) == reserved_names.end();
+}
 
 std::optional<Relay> relay_from(std::string_view word)
 {

@@ -71,6 +71,7 @@ struct Policy {
     friend bool operator==(const Policy&, const Policy&) = default;
 };
 
+bool is_profile_name(std::string_view name);
 std::optional<Relay> relay_from(std::string_view word); // of a request: "auto", "inside", "child"
 
 // Reads with the place in every error, and refuses all that policy.schema.json refuses (the tests

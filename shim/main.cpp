@@ -38,6 +38,7 @@ int main(int argc, char** argv)
     const bool tool = !session.rest.empty() && is_tool(session.rest[0]);
     Told told;
     const Result<int> status = tool ? run_tool(session, told) : carry_out(session);
+    print(STDERR_FILENO, told.remarks);
     print(STDOUT_FILENO, told.text);
     if (status)
         return *status;

@@ -14,6 +14,7 @@ struct ToolCall {
     bool json = false;
     bool dry_run = false;
     std::string bundle; // empty: the cwd
+    std::string from;   // empty: not said
     std::vector<std::string> operands;
 };
 
@@ -27,6 +28,8 @@ Result<int> tool_show(const Session& session, const ToolCall& call, Told& told);
 Result<int> tool_denials(const Session& session, const ToolCall& call, Told& told);
 // Would a bundle's run, or one of the policy's default profile, reach a destination? 0: yes, 1: no.
 Result<int> tool_check(const Session& session, const ToolCall& call, Told& told);
+// Another system's network rules as a policy; on stderr a line for each thing that was lost.
+Result<int> tool_import(const Session& session, const ToolCall& call, Told& told);
 
 // podman's hook of that stage: config.json on stdin, the edited one on stdout.
 Result<int> tool_precreate(const Session& session, const ToolCall& call, Told& told);

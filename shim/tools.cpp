@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <tuple>
 
 namespace anchorhold {
 
@@ -15,7 +17,7 @@ namespace {
 
 struct Tool {
     std::string_view name;
-    std::string_view options; // of --json, --dry-run, --bundle: the first letters it takes
+    std::string_view options; // of --json, --dry-run, --bundle, --from: the first letters it takes
     std::size_t operands;
     Result<int> (*run)(const Session&, const ToolCall&, Told&);
     std::string_view usage;
@@ -63,6 +65,7 @@ constexpr std::array tools{
     Tool{"denials", "j", 1, tool_denials, "denials [--json] ID"},
     Tool{"precreate", "", 0, tool_precreate, "precreate <CONFIG"},
     Tool{"gc", "d", 0, tool_gc, "gc [--dry-run]"},
+    Tool{"import", "f", 1, tool_import, "import --from srt|networkpolicy|opensandbox FILE"},
 };
 
 const Tool* find_tool(std::string_view word)
@@ -71,7 +74,19 @@ const Tool* find_tool(std::string_view word)
     return found == tools.end() ? nullptr : found;
 }
 
-// Takes one word, and the next with it for --bundle DIR; false: the tool does not know it.
+// "--bundle=DIR", or "--bundle" and the next word; nothing: the word is another.
+std::optional<std::string> take_value(const std::vector<std::string>& words, std::size_t& at,
+                                      const std::string& option)
+{
+    const std::string& word = words[at];
+    if (word.starts_with(option + "="))
+        return word.substr(option.size() + 1);
+    if (word == option && at + 1 < words.size())
+        return words[++at];
+    return std::nullopt;
+}
+
+// Takes one word, and the next where it is an option's; false: the tool does not know it.
 bool take_word(const Tool& tool, const std::vector<std::string>& words, std::size_t& at,
                ToolCall& call)
 {
@@ -81,13 +96,12 @@ bool take_word(const Tool& tool, const std::vector<std::string>& words, std::siz
         return call.json = true;
     if (word == "--dry-run" && takes('d'))
         return call.dry_run = true;
-    if (word.starts_with("--bundle=") && takes('b')) {
-        call.bundle = word.substr(word.find('=') + 1);
-        return !call.bundle.empty();
-    }
-    if (word == "--bundle" && takes('b') && at + 1 < words.size()) {
-        call.bundle = words[++at];
-        return !call.bundle.empty();
+    for (const auto& [letter, option, into] :
+         {std::tuple('b', "--bundle", &call.bundle), std::tuple('f', "--from", &call.from)}) {
+        if (const auto value = takes(letter) ? take_value(words, at, option) : std::nullopt) {
+            *into = *value;
+            return !into->empty();
+        }
     }
     if (word.starts_with("-") || call.operands.size() == tool.operands)
         return false;
@@ -109,7 +123,8 @@ Result<int> run_tool(const Session& session, Told& told)
     bool known = true;
     for (std::size_t at = 1; at < session.rest.size() && known; ++at)
         known = take_word(*tool, session.rest, at, call);
-    if (!known || call.operands.size() != tool->operands)
+    const bool unsaid = tool->options.contains('f') && call.from.empty();
+    if (!known || unsaid || call.operands.size() != tool->operands)
         return fail(Code::invalid_request, "usage: anchorhold " + std::string(tool->usage));
     return tool->run(session, call, told);
 }
