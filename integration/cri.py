@@ -6,7 +6,7 @@ cri.py [--deadline SECONDS] SOCKET COMMAND...
 
     ready IMAGE...              returns once the engine serves, has a network and knows the images
     runp FILE HANDLER           a pod from the JSON of a PodSandboxConfig; prints its id
-    stopp POD; rmp POD; pods
+    stopp POD; rmp POD; pods [NAME]
     statep POD; podip POD       its state, its address
     infop POD                   the engine's own JSON about it
     create POD FILE PODFILE     a container from the JSON of a ContainerConfig; prints its id
@@ -103,9 +103,10 @@ def rmp(engine, pod):
     engine.RemovePodSandbox(pod_sandbox_id=pod)
 
 
-def pods(engine):
+def pods(engine, name=""):
     for pod in engine.ListPodSandbox().items:
-        print(pod.id)
+        if name in ("", pod.metadata.name):
+            print(pod.id)
 
 
 def statep(engine, pod):

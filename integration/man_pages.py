@@ -153,6 +153,7 @@ def _(_):
     assert complete("--ah-po") == ["--ah-policy"]
     assert complete("--ah-profile", "agent", "do") == ["doctor"]
     assert complete("import", "--from", "s") == ["srt"] and complete("import", "--") == ["--from"]
+    assert complete("verify", "cont") == ["containerd"]
     assert complete("gc", "") == ["--dry-run"] and complete("runs", "--") == ["--json"]
 
 

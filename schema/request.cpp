@@ -7,13 +7,9 @@
 #include "schema/short_form.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace anchorhold {
 namespace {
-
-constexpr std::array<std::string_view, 7> known_keys{"egress",  "endpoints", "allow", "require",
-                                                     "profile", "relay",     "run"};
 
 std::string lowered(std::string_view text)
 {
@@ -36,7 +32,8 @@ Result<std::optional<std::string_view>> our_word(std::string_view key)
                     named + " must begin exactly with " + std::string(annotation_prefix));
     }
     const std::string_view word = key.substr(annotation_prefix.size());
-    if (std::ranges::find(known_keys, word) == known_keys.end()) {
+    if (key != mark_annotation &&
+        std::ranges::find(annotation_words, word) == annotation_words.end()) {
         return fail(Code::invalid_request, named + " is unknown, there are egress, endpoints, "
                                                    "allow, require, profile and relay");
     }

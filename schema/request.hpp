@@ -5,6 +5,7 @@
 #include "schema/policy.hpp"
 #include "schema/run_key.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 namespace anchorhold {
 
 constexpr std::string_view annotation_prefix = "dev.anchorhold.";
+constexpr std::array<std::string_view, 6> annotation_words{"egress",  "endpoints", "allow",
+                                                           "require", "profile",   "relay"};
 constexpr std::string_view mark_annotation = "dev.anchorhold.run"; // written by us, never believed
 
 using Annotations = std::vector<std::pair<std::string, std::string>>; // in the file's order

@@ -15,6 +15,7 @@ struct ToolCall {
     bool dry_run = false;
     std::string bundle; // empty: the cwd
     std::string from;   // empty: not said
+    std::string config; // of an engine; empty: where it usually is
     std::vector<std::string> operands;
 };
 
@@ -30,6 +31,9 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, Told& tol
 Result<int> tool_check(const Session& session, const ToolCall& call, Told& told);
 // Another system's network rules as a policy; on stderr a line for each thing that was lost.
 Result<int> tool_import(const Session& session, const ToolCall& call, Told& told);
+// Does an engine's configuration lead to us, and does a throw-away container leave its record? 0:
+// yes, 1: no.
+Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told);
 
 // podman's hook of that stage: config.json on stdin, the edited one on stdout.
 Result<int> tool_precreate(const Session& session, const ToolCall& call, Told& told);

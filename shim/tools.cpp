@@ -17,8 +17,8 @@ namespace {
 
 struct Tool {
     std::string_view name;
-    std::string_view options; // of --json, --dry-run, --bundle, --from: the first letters it takes
-    std::size_t operands;
+    std::string_view options; // first letters of --json, --dry-run, --bundle, --from, --config
+    std::size_t operands, most_operands;
     Result<int> (*run)(const Session&, const ToolCall&, Told&);
     std::string_view usage;
 };
@@ -57,15 +57,16 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
 }
 
 constexpr std::array tools{
-    Tool{"doctor", "j", 0, tool_doctor, "doctor [--json]"},
-    Tool{"explain", "b", 0, tool_explain, "explain --bundle DIR"},
-    Tool{"check", "b", 1, tool_check, "check [--bundle DIR] DEST"},
-    Tool{"runs", "j", 0, tool_runs, "runs [--json]"},
-    Tool{"show", "j", 1, tool_show, "show [--json] ID"},
-    Tool{"denials", "j", 1, tool_denials, "denials [--json] ID"},
-    Tool{"precreate", "", 0, tool_precreate, "precreate <CONFIG"},
-    Tool{"gc", "d", 0, tool_gc, "gc [--dry-run]"},
-    Tool{"import", "f", 1, tool_import, "import --from srt|networkpolicy|opensandbox FILE"},
+    Tool{"doctor", "j", 0, 0, tool_doctor, "doctor [--json]"},
+    Tool{"explain", "b", 0, 0, tool_explain, "explain --bundle DIR"},
+    Tool{"check", "b", 1, 1, tool_check, "check [--bundle DIR] DEST"},
+    Tool{"runs", "j", 0, 0, tool_runs, "runs [--json]"},
+    Tool{"show", "j", 1, 1, tool_show, "show [--json] ID"},
+    Tool{"denials", "j", 1, 1, tool_denials, "denials [--json] ID"},
+    Tool{"verify", "jc", 1, 2, tool_verify, "verify [--json] [--config FILE] ENGINE [RUNTIME]"},
+    Tool{"precreate", "", 0, 0, tool_precreate, "precreate <CONFIG"},
+    Tool{"gc", "d", 0, 0, tool_gc, "gc [--dry-run]"},
+    Tool{"import", "f", 1, 1, tool_import, "import --from srt|networkpolicy|opensandbox FILE"},
 };
 
 const Tool* find_tool(std::string_view word)
@@ -97,13 +98,14 @@ bool take_word(const Tool& tool, const std::vector<std::string>& words, std::siz
     if (word == "--dry-run" && takes('d'))
         return call.dry_run = true;
     for (const auto& [letter, option, into] :
-         {std::tuple('b', "--bundle", &call.bundle), std::tuple('f', "--from", &call.from)}) {
+         {std::tuple('b', "--bundle", &call.bundle), std::tuple('f', "--from", &call.from),
+          std::tuple('c', "--config", &call.config)}) {
         if (const auto value = takes(letter) ? take_value(words, at, option) : std::nullopt) {
             *into = *value;
             return !into->empty();
         }
     }
-    if (word.starts_with("-") || call.operands.size() == tool.operands)
+    if (word.starts_with("-") || call.operands.size() == tool.most_operands)
         return false;
     call.operands.emplace_back(word);
     return true;
@@ -124,7 +126,7 @@ Result<int> run_tool(const Session& session, Told& told)
     for (std::size_t at = 1; at < session.rest.size() && known; ++at)
         known = take_word(*tool, session.rest, at, call);
     const bool unsaid = tool->options.contains('f') && call.from.empty();
-    if (!known || unsaid || call.operands.size() != tool->operands)
+    if (!known || unsaid || call.operands.size() < tool->operands)
         return fail(Code::invalid_request, "usage: anchorhold " + std::string(tool->usage));
     return tool->run(session, call, told);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subcommands of our own (DESIGN 12): doctor, explain, check, runs, show, denials, gc, precreate,
-// import. They are ours only as the first word; session.rest[0] is their name, the rest their
-// arguments.
+// Subcommands of our own (DESIGN 12): doctor, explain, check, runs, show, denials, verify, gc,
+// precreate, import. They are ours only as the first word; session.rest[0] is their name, the rest
+// their arguments.
 #pragma once
 
 #include "shim/session.hpp"

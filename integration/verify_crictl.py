@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""As much of crictl(1), which Debian 12 does not have, as `anchorhold verify` asks of it."""
+
+import argparse
+import os
+import sys
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--timeout", required=True)
+parser.add_argument("--runtime-endpoint", required=True)
+commands = parser.add_subparsers(dest="command", required=True)
+runp = commands.add_parser("runp")
+runp.add_argument("--runtime", required=True)
+runp.add_argument("config")
+pods = commands.add_parser("pods")
+pods.add_argument("--quiet", action="store_true", required=True)
+pods.add_argument("--name", required=True)
+for name in ("stopp", "rmp"):
+    commands.add_parser(name).add_argument("id")
+asked = parser.parse_args()
+
+words = {
+    "runp": lambda: ["runp", asked.config, asked.runtime],
+    "pods": lambda: ["pods", asked.name],
+    "stopp": lambda: ["stopp", asked.id],
+    "rmp": lambda: ["rmp", asked.id],
+}[asked.command]()
+cri = os.path.join(os.path.dirname(os.path.realpath(__file__)), "cri.py")
+socket = asked.runtime_endpoint.removeprefix("unix://")
+os.execv(sys.executable, [sys.executable, cri, socket] + words)
