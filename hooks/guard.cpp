@@ -49,6 +49,29 @@ void add_news(Record& record, const Confined& confined)
     record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
 }
 
+std::vector<Prefix> guests_of(const Record& record)
+{
+    return record.network.value_or(Network()).guest;
+}
+
+// The record first: what the host's rules go by has to stand there before they do.
+Status follow_changes(const StateDir& state, Record& record, Conversations& inside,
+                      const Deadline& deadline, Confined& confined)
+{
+    std::vector<Prefix> before = guests_of(record);
+    AH_TRY(const bool changed, look_again(record, inside, deadline), "");
+    if (!changed)
+        return {};
+    confined.notes.emplace_back("the host's or the container's addresses changed, and the rules "
+                                "with them");
+    AH_CHECK(state.write(record), "");
+    const std::vector<Prefix> now = guests_of(record);
+    std::erase_if(before, [&now](const Prefix& address) {
+        return std::ranges::find(now, address) != now.end();
+    });
+    return before.empty() ? Status() : drop_guests(state, record, std::move(before), deadline);
+}
+
 // The tables of an enforced run, inside and at the host.
 Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
                   const Deadline& deadline, Confined& confined)
@@ -108,6 +131,7 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
         return confine_pod_again(state, record, scope, deadline);
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
     Confined confined;
+    AH_CHECK(follow_changes(state, record, inside, deadline, confined), "");
     AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
     if (scope == Scope::tables && confined.notes.empty())
         return {};

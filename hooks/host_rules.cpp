@@ -73,6 +73,16 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
     return Held::restored;
 }
 
+Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
+                   const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    HostRun run = host_run(record);
+    AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}), "");
+    return run.network.guest.empty() ? Status() : send_unless_gone(nftables, drop_host_rules(run));
+}
+
 // The run's own, and with the last of all runs what they shared, of whatever state directory. Who
 // comes meanwhile finds the shared part missing, for it loads under the lock.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,

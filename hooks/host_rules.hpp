@@ -14,6 +14,10 @@ Status put_host_rules(const StateDir& state, const Record& record, const Deadlin
 enum class Held : std::uint8_t { stood, restored };
 Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline);
 
+// Of addresses that a run in place has no more: whoever has them next is no guest of ours.
+Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
+                   const Deadline& deadline);
+
 // The run's own, and with the last run's what all share. Addresses come round: of a run in place,
 // those that another run has by now stay. `nftables` is the caller's to close: that takes long.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,

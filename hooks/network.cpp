@@ -259,6 +259,30 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     return put_host_rules(state, record, deadline);
 }
 
+Result<bool> look_again(Record& record, Conversations& inside, const Deadline& deadline)
+{
+    if (record.posture != Posture::filtered || !record.network)
+        return false;
+    const auto sorted = [](Network network) {
+        std::ranges::sort(network.links);
+        std::ranges::sort(network.node, {}, &Prefix::text);
+        std::ranges::sort(network.guest, {}, &Prefix::text);
+        return network;
+    };
+    Network now = *record.network;
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(now.node, own_addresses(route, record), "");
+    if (record.technique == Technique::in_place) {
+        now.links.clear();
+        now.guest.clear();
+        AH_CHECK(plug_in_place(now, inside), "");
+    }
+    if (sorted(now) == sorted(*record.network))
+        return false;
+    record.network = std::move(now);
+    return true;
+}
+
 Status open_link(Record& record, Conversations& inside, const Deadline& deadline)
 {
     if (record.technique != Technique::veth)

@@ -15,8 +15,11 @@ InsidePlan inside_plan(const Record& record);
 // it; in place looks at what the engine plugged in. Fills in what record.network lacks.
 Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
                const Deadline& deadline);
-// After it: addresses, links up, the route to the container asked of the kernel. The host's rules
-// are read back and compared.
+// What engines and the host changed since: of a filtered run, the host's own addresses, and in
+// place the container's links and addresses. True when record.network is another now.
+Result<bool> look_again(Record& record, Conversations& inside, const Deadline& deadline);
+// After plug_in: addresses, links up, the route to the container asked of the kernel. The host's
+// rules are read back and compared.
 Status open_link(Record& record, Conversations& inside, const Deadline& deadline);
 
 // Are both ends of the pair still what they were made? Network managers take every new link for

@@ -205,17 +205,21 @@ check "where nobody answers is no reason to fail" reaches "$(in_cell silent)" tc
 
 # ---- in place -----------------------------------------------------------------------------------
 
-ip netns add engine
 ip link add br0 type bridge
 ip addr add 10.88.0.1/16 dev br0
 ip link set br0 up
-ip link add port0 type veth peer name eth0 netns engine
-ip link set port0 master br0
-ip link set port0 up
-ip -n engine link set lo up
-ip -n engine addr add 10.88.0.2/16 dev eth0
-ip -n engine link set eth0 up
-ip -n engine route add default via 10.88.0.1
+plug_first() { # a namespace of the engine's, as it makes one
+    ip link del port0 2>/dev/null # a namespace that was deleted ends later
+    ip netns add engine
+    ip link add port0 type veth peer name eth0 netns engine
+    ip link set port0 master br0
+    ip link set port0 up
+    ip -n engine link set lo up
+    ip -n engine addr add 10.88.0.2/16 dev eth0
+    ip -n engine link set eth0 up
+    ip -n engine route add default via 10.88.0.1
+}
+plug_first
 nft -f - <<'RULES'
 table ip engine {
     chain postrouting {
@@ -244,6 +248,75 @@ check "the node still reaches what listens inside" contains \
     "$("$lab/bin/attempt" tcp=10.88.0.2:5555)" reached
 leave place
 check "the engine's own rules are as they were" contains "$(nft list ruleset)" "masquerade"
+
+# ---- what engines plug in later -----------------------------------------------------------------
+
+# As `docker network create` and `network connect`: the host has a new address, on a link that leads
+# there past what the host's rules go by.
+second_network() {
+    ip link add br1 type bridge
+    ip addr add 172.30.0.1/16 dev br1
+    ip link set br1 up
+    plug_second engine
+}
+plug_second() { # NETNS
+    ip link add port1 type veth peer name eth1 netns "$1"
+    ip link set port1 master br1
+    ip link set port1 up
+    ip -n "$1" addr add 172.30.0.2/16 dev eth1
+    ip -n "$1" link set eth1 up
+}
+wide='172.16.0.0/12:7000, 10.0.0.0/8:7000'
+ip netns del engine
+plug_first
+enter place "$(allow "$wide" "$joins")"
+second_network
+check "control: a link that came reaches the host's new address at first" reaches \
+    "$(try place tcp=172.30.0.1:7000)" tcp=172.30.0.1:7000
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc: not any more" refuses "$(try place tcp=172.30.0.1:7000)" tcp=172.30.0.1:7000
+check "gc: and the record says so" contains "$(jq -r '.advice[]' "$record")" addresses
+ip -n engine addr del 10.88.0.2/16 dev eth0
+ip netns add innocent
+ip link add port2 type veth peer name eth0 netns innocent
+ip link set port2 master br0
+ip link set port2 up
+ip -n innocent addr add 10.88.0.2/16 dev eth0
+ip -n innocent link set eth0 up
+innocent() { nsenter --net=/run/netns/innocent "$lab/bin/attempt" tcp=10.88.0.1:7000; }
+check "control: an address that the container gave up is its still" refuses "$(innocent)" \
+    tcp=10.88.0.1:7000
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc: not any more, whoever has it now" reaches "$(innocent)" tcp=10.88.0.1:7000
+leave place
+ip netns del innocent
+ip link del br1
+ip netns del engine
+plug_first
+bundle late "$(allow "$wide" "$joins")" attempt tcp=172.30.0.1:7000
+"$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
+second_network
+late=$("$delegate_path" state late | jq .pid)
+"$runtime" start late
+wait_for_end "$late"
+check "between create and start: start looks again" refuses "$(<"$lab/late.out")" \
+    tcp=172.30.0.1:7000
+"$runtime" delete late
+bundle late "$(allow "$wide")" attempt tcp=172.30.0.1:7000
+"$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
+late=$("$delegate_path" state late | jq .pid)
+ip link del port1
+ip link add port1 type veth peer name eth1 netns "$late"
+ip link set port1 master br1
+ip link set port1 up
+"$runtime" start late
+wait_for_end "$late"
+check "beside a link of its own it is taken away" refuses "$(<"$lab/late.out")" tcp=172.30.0.1:7000
+check "which the record says" contains \
+    "$("$lab/bin/anchorhold" --ah-state "$lab/state" show late)" "removed link eth1"
+"$runtime" delete late
+ip link del port1 2>/dev/null
+ip link del br1
 ip netns del engine
 check "nothing is left" nothing_left
 finish

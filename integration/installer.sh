@@ -302,6 +302,13 @@ mkdir "$node/opt/anchorhold.old"
 mv "$node"/opt/anchorhold/installed "$node/opt/anchorhold.old"
 check "nor is a folder" refused_unchanged "/opt/anchorhold is there" set_up
 mv "$node"/opt/anchorhold.old/installed "$node/opt/anchorhold"
+mv "$node/opt/anchorhold" "$node/opt/away"
+mkdir -p "$node/opt/anchorhold/staged/bin" # as far as a first installation came that was killed
+check "but what was only staged is no hindrance" contains "$(installer --from "$lab/nowhere" install 2>&1)" \
+    "nowhere/libexec/anchorhold/anchorhold-hook is missing"
+check "and uninstall takes it away" same "not installed" "$(installer uninstall)"
+check "all of it" [ ! -e "$node/opt/anchorhold" ]
+mv "$node/opt/away" "$node/opt/anchorhold"
 echo '# by hand' >>"$node/etc/containerd/conf.d/anchorhold.toml"
 check "a file of ours that was changed is not overwritten" refused_unchanged "changed since" \
     set_up --profiles night

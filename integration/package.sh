@@ -105,6 +105,24 @@ check "which are other files" \
 check "it is served as before, through those" answers
 check "and ends as ever" "$runtime" delete --force live
 
+stays() { # WORDS
+    local said
+    said=$(package --remove anchorhold) && echo "it was removed" && return 1
+    contains "$said" "$1" && same_files
+}
+mkdir -p /run/anchorhold/runs/0123456789ab
+echo '{"schema": 99}' >/run/anchorhold/runs/0123456789ab/record.json
+check "a run whose record cannot be read holds it up" stays "unreadable 0123456789ab"
+rm -r /run/anchorhold/runs/0123456789ab
+mkdir -p /run/user/1000/anchorhold/runs/0123456789ab
+check "so does one of a user's" stays /run/user/1000/anchorhold/runs/0123456789ab
+rm -r /run/user
+task=/run/containerd/io.containerd.runtime.v2.task/k8s.io/open
+mkdir -p "$task"
+echo '{"binary_name":"/usr/bin/anchorhold-open"}' >"$task/options.json"
+check "and one without a record, of containerd's" stays "$task/options.json"
+rm -r /run/containerd
+
 # ---- removed ------------------------------------------------------------------------------------
 
 bundle dead . sh

@@ -331,9 +331,9 @@ Result<Draft> draft_from_networkpolicy(json::View root)
     AH_TRY(const std::vector<json::View> items, list->array(), "");
     for (const json::View item : items) {
         AH_TRY(const std::string one, kind_of(item), "");
-        if (one != wanted) {
-            draft.lose(item, quoted(one, 80) + " is no NetworkPolicy of networking.k8s.io/v1");
-            continue;
+        if (one != wanted) { // another kind of policy might deny what this list allows
+            return std::unexpected(item.wrong(quoted(one, 80) + " is no NetworkPolicy of "
+                                                                "networking.k8s.io/v1"));
         }
         AH_CHECK(read_object(item, draft), "");
     }

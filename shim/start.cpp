@@ -13,39 +13,31 @@
 #include "shim/interfaces.hpp"
 #include "shim/session.hpp"
 
-#include <cstdlib>
-
 namespace anchorhold {
 namespace {
 
 constexpr std::size_t most_interfaces = std::size_t{4} * 1024 * 1024;
 
-bool may_have_links(Posture posture)
-{
-    switch (posture) {
-    case Posture::severed:
-    case Posture::relayed:
-    case Posture::sealed: return false;
-    case Posture::filtered:
-    case Posture::open: return true;
-    }
-    std::abort(); // a byte that is no Posture
-}
-
-// "eth0, eth1"; empty when nothing is there but loopback and a sealed run's own link.
+// "eth0, eth1"; empty when nothing is there but loopback and what was planned. In place that is as
+// many links as the engine had plugged in at create: which, the hook has to say.
 Result<std::string> strays(const Record& record)
 {
+    const bool own_link = record.network && record.network->subnet;
+    const std::size_t engines =
+        record.network && !own_link ? record.network->links.size() : std::size_t{0};
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/net/dev";
     AH_TRY(const auto table, read_file(path, most_interfaces), "look at the container's network");
     if (!table)
         return std::string();
     std::string names;
+    std::size_t count = 0;
     for (const std::string& name : interfaces_in(*table)) {
-        const bool planned = record.posture == Posture::sealed && name == inside_link;
-        if (name != "lo" && !planned)
-            names += (names.empty() ? "" : ", ") + printable(name);
+        if (name == "lo" || (own_link && name == inside_link))
+            continue;
+        names += (names.empty() ? "" : ", ") + printable(name);
+        ++count;
     }
-    return names;
+    return engines != 0 && count == engines ? std::string() : names;
 }
 
 Status guard(const OwnRun& run, const std::string& names)
@@ -68,7 +60,7 @@ Status hold_gate(const OwnRun& run)
         return fail(Code::network_setup_failed,
                     "the run is " + std::string(word_for(run.record.state)) + ", not enforced");
     }
-    if (may_have_links(run.record.posture))
+    if (run.record.posture == Posture::open)
         return {};
     AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
     if (pids != run.record.host_pidns)

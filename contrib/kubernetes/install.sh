@@ -57,7 +57,8 @@ is_as_we_left_it() { # FILE
 
 forget() { # FILE
     { grep -v "  $1\$" "$root$list" || true; } >"$work/list"
-    cp "$work/list" "$root$list"
+    cp "$work/list" "$root$list.new"
+    mv -f "$root$list.new" "$root$list"
 }
 
 # may_write FILE CONTENT: or the end.
@@ -310,7 +311,8 @@ check_links() {
 }
 
 check_prefix() {
-    [ ! -e "$root$prefix" ] || [ -f "$root$list" ] ||
+    # What a first installation that was killed has staged is ours, and made anew.
+    [ ! -e "$root$prefix" ] || [ -f "$root$list" ] || [ "$(ls -A "$root$prefix")" = staged ] ||
         refuse "$prefix is there and was not made by this program; move it away"
     for binary in $binaries; do
         [ -x "$from/$binary" ] || refuse "$from/$binary is missing; see --from"
@@ -452,7 +454,7 @@ remove_files() { # what is listed
 }
 
 do_uninstall() {
-    [ -f "$root$list" ] || { say "not installed" && return; }
+    [ -f "$root$list" ] || { remove_staged && say "not installed" && return; }
     live=$(live_runs)
     [ -z "$live" ] || refuse "runs are live and need us; nothing was removed:" "
 $live"

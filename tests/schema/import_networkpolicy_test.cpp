@@ -186,16 +186,15 @@ TEST_CASE("networkpolicy: a list becomes as many profiles, never their sum")
         {"to":[{"ipBlock":{"cidr":"192.0.2.1/32"}}],"ports":[{"port":443}]}]})";
     const std::string none = R"({"policyTypes":["Egress"]})";
     check(R"({"apiVersion":"v1","kind":"List","items":[)" + object(one, "web") + "," +
-              object(none, "My.Policy") + R"(,{"apiVersion":"v1","kind":"Service"},)" +
-              object(none, "web") + "," + object(none, "off") + "," + object(none, "hook") + "]}",
+              object(none, "My.Policy") + "," + object(none, "web") + "," + object(none, "off") +
+              "," + object(none, "hook") + "]}",
           policy_in(
               R"({"default":"off","profiles":{"web":{"egress":"allowlist","allow":["192.0.2.1"]},
             "policy-2":{},"policy-3":{},"policy-4":{},"policy-5":{}}})"),
           {"items[1].metadata.name: \"My.Policy\" cannot be the name of a profile, policy-2 is",
-           "items[2]: \"v1 Service\" is no NetworkPolicy of networking.k8s.io/v1",
-           "items[3].metadata.name: \"web\" cannot be the name of a profile, policy-3 is",
-           "items[4].metadata.name: \"off\" cannot be the name of a profile, policy-4 is",
-           "items[5].metadata.name: \"hook\" cannot be the name of a profile, policy-5 is",
+           "items[2].metadata.name: \"web\" cannot be the name of a profile, policy-3 is",
+           "items[3].metadata.name: \"off\" cannot be the name of a profile, policy-4 is",
+           "items[4].metadata.name: \"hook\" cannot be the name of a profile, policy-5 is",
            "items: labels chose among them; here --ah-profile does, and the default is off"});
     check(R"({"apiVersion":"v1","kind":"List","items":[]})", policy_in("{}"), {});
 }
@@ -210,6 +209,11 @@ TEST_CASE("networkpolicy: what is none is refused, YAML with the command that ma
         "the document: expected a networking.k8s.io/v1 NetworkPolicy or a List "
         "of them";
     CHECK(refusal("{}") == kind);
+    // Beside a NetworkPolicy too: it may deny what that allows.
+    CHECK(refusal(R"({"apiVersion":"v1","kind":"List","items":[
+              {"apiVersion":"policy.networking.k8s.io/v1alpha1","kind":"AdminNetworkPolicy"}]})") ==
+          "items[0]: \"policy.networking.k8s.io/v1alpha1 AdminNetworkPolicy\" is no NetworkPolicy "
+          "of networking.k8s.io/v1");
     CHECK(refusal(R"({"apiVersion":"cilium.io/v2","kind":"CiliumNetworkPolicy","spec":{}})") ==
           kind);
     CHECK(refusal(R"({"apiVersion":"v1","kind":"List"})") == kind);
