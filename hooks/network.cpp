@@ -112,7 +112,7 @@ Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
 // a list of the host's is as long as there are runs.
 Result<std::vector<Prefix>> own_addresses(Netlink& route, const Record& record)
 {
-    const Network& network = *record.network;
+    const Network network = record.network.value_or(Network());
     const bool few = network.allow.size() <= most_asked;
     const auto is_asked = [](const Reach& reach) { return reach.to.is_single(); };
     if (record.technique != Technique::veth || !few ||

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,7 +53,8 @@ bool maps_host_root(std::string_view uid_map)
 bool is_rootless()
 {
     const auto map = read_file("/proc/self/uid_map", 65536);
-    return map && *map && !maps_host_root(**map);
+    const std::optional<std::string> text = map ? *map : std::nullopt;
+    return text && !maps_host_root(*text);
 }
 
 bool is_owned_well(const std::string& path, const struct stat& file)

@@ -107,8 +107,8 @@ Result<HostCaps> host_caps(const Session& session, const Helpers& helpers, const
 Result<std::optional<Network>> network_of(const Session& session, const Prepared& from)
 {
     const Posture posture = from.decision.posture;
-    if (from.joins_pod())
-        return from.pod.holder->network; // its names, for the hosts file
+    if (from.joins_pod()) // its names, for the hosts file
+        return from.pod.holder.value_or(Record()).network;
     if (posture != Posture::sealed && posture != Posture::filtered)
         return std::optional<Network>();
     Network network;
@@ -187,23 +187,93 @@ Result<FirstProcess> first_process(json::View config)
     return first;
 }
 
-// With the pod's network, or, asking for less, as if it were alone.
-Status decide_in_pod(const HostCaps& caps, GivenNetns given, const std::vector<AllowRule>& deny,
-                     Prepared& into)
+Result<Request> request_of(const Session& session, json::View config,
+                           const Annotations& annotations, const ContainerId& id, PodPlace& place)
 {
-    if (into.pod.holder) {
-        AH_TRY(const auto joined, join_pod(into.request, *into.pod.holder, deny), "");
-        if (joined) {
-            into.decision = *joined;
-            std::erase_if(into.request.allow, [&into](const AllowRule& rule) {
-                return std::ranges::find(into.pod.holder->allow, text_of(rule)) ==
-                       into.pod.holder->allow.end();
-            });
-            return {};
-        }
+    AH_TRY(const Asked asked, read_annotations(annotations), "");
+    AH_TRY(const ProfileChoice choice,
+           choose_profile(*session.policy, asked, session.own.profile, session.argv0_profile),
+           "choose a profile");
+    if (makes_pods(session)) {
+        AH_TRY(place, find_pod(session, config), "");
     }
+    // Every container of a pod means the same socket by {id}.
+    AH_TRY(const ContainerId named, ContainerId::parse(place.holder ? place.holder->id : id.text()),
+           "");
+    AH_TRY(Request request, resolve(*session.policy, asked, choice, named), "");
+    request.role = place.role;
+    return request;
+}
+
+// A list longer than the pod's gets the pod's.
+void keep_the_pods_rules(const Record& holder, std::vector<AllowRule>& rules)
+{
+    std::erase_if(rules, [&holder](const AllowRule& rule) {
+        return std::ranges::find(holder.allow, text_of(rule)) == holder.allow.end();
+    });
+}
+
+// With the pod's network, or, asking for less, as if it were alone.
+Status decide_here(const Session& session, json::View config, Prepared& into)
+{
+    const std::optional<Record>& holder = into.pod.holder;
+    if (into.pod.role == PodRole::container && into.pod.names_netns && !holder) {
+        return fail(
+            Code::posture_unavailable,
+            "the sandbox of its pod has no record of ours; create the pod with this handler, and "
+            "with an egress that is not open");
+    }
+    if (holder) {
+        AH_TRY(const auto joined, join_pod(into.request, *holder, session.policy->deny), "");
+        into.decision = joined.value_or(Decision());
+        if (joined)
+            keep_the_pods_rules(*holder, into.request.allow);
+    }
+    if (into.joins_pod())
+        return {};
+    AH_TRY(const GivenNetns given, given_netns(config), "");
+    AH_TRY(const HostCaps caps, host_caps(session, into.helpers, into.request, given), "");
     AH_TRY(into.decision, decide(into.request, caps, given), "");
     return {};
+}
+
+Status inspect(const Session& session, json::View config, const std::vector<SocketServer>& servers,
+               const CommandUser& user, Prepared& into)
+{
+    if (into.decision.posture == Posture::open)
+        return {};
+    InspectionContext context;
+    context.bundle = into.bundle.path();
+    context.own_paths = {into.helpers.self,  into.helpers.hook,   into.helpers.relay,
+                         session.state_path, session.policy_path, session.delegate,
+                         into.bundle.path()};
+    context.allow_vsock = into.request.switches.vsock == Vsock::allow;
+    context.places = into.places;
+    context.pod_inits = into.pod.inits;
+    context.joins_pod = into.joins_pod();
+    AH_TRY(into.inspection, inspect_bundle(config, context), "");
+    if (into.joins_pod() || into.decision.technique == Technique::in_place)
+        into.inspection.replaced_netns.clear(); // it stays
+    for (const SocketServer& server : servers) {
+        if (auto advice = broker_advice(server, user))
+            into.inspection.advice.push_back(std::move(*advice));
+    }
+    return {};
+}
+
+void advise(json::View config, const std::string& rootfs, const CommandUser& user, Prepared& into)
+{
+    for (const PinnedName& pinned :
+         into.network ? into.network->names : std::vector<PinnedName>()) {
+        if (pinned.addresses.empty()) {
+            into.inspection.advice.push_back(pinned.name + " has no address now, so nothing of it "
+                                                           "is reachable");
+        }
+    }
+    if (into.request.role == PodRole::sandbox)
+        return; // its pause process writes nothing
+    if (auto advice = tmp_advice(config, rootfs, user))
+        into.inspection.advice.push_back(std::move(*advice));
 }
 
 // Fills in what only a run that is not left alone needs.
@@ -219,37 +289,10 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         into.places.push_back(server.place);
     const RunKey key = RunKey::of(session.root, id);
     const std::string run = session.state_path + "/runs/" + key.text();
-    InspectionContext context;
-    context.bundle = into.bundle.path();
-    context.own_paths = {into.helpers.self,  into.helpers.hook,   into.helpers.relay,
-                         session.state_path, session.policy_path, session.delegate,
-                         into.bundle.path()};
-    context.allow_vsock = into.request.switches.vsock == Vsock::allow;
-    context.places = into.places;
-    context.pod_inits = into.pod.inits;
-    context.joins_pod = into.joins_pod();
     AH_TRY(into.network, network_of(session, into), "");
-    if (into.decision.posture != Posture::open) {
-        AH_TRY(into.inspection, inspect_bundle(config.root(), context), "");
-        if (into.joins_pod() || into.decision.technique == Technique::in_place)
-            into.inspection.replaced_netns.clear(); // it stays
-        for (const SocketServer& server : servers) {
-            if (auto advice = broker_advice(server, user))
-                into.inspection.advice.push_back(std::move(*advice));
-        }
-    }
-    for (const PinnedName& pinned :
-         into.network ? into.network->names : std::vector<PinnedName>()) {
-        if (pinned.addresses.empty()) {
-            into.inspection.advice.push_back(pinned.name + " has no address now, so nothing of it "
-                                                           "is reachable");
-        }
-    }
+    AH_CHECK(inspect(session, config.root(), servers, user, into), "");
     const std::string rootfs = rootfs_of(config.root(), into.bundle);
-    if (into.request.role != PodRole::sandbox) { // its pause process writes nothing
-        if (auto advice = tmp_advice(config.root(), rootfs, user))
-            into.inspection.advice.push_back(std::move(*advice));
-    }
+    advise(config.root(), rootfs, user, into);
 
     RunPaths paths{.hook = into.helpers.hook,
                    .relay = into.helpers.relay,
@@ -295,19 +338,8 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     AH_TRY(const json::Document config, json::Document::parse(original), "config.json");
     AH_CHECK(check_oci_keys(config.root()), "config.json");
     AH_TRY(const Annotations annotations, annotations_of(config.root()), "config.json");
-    AH_TRY(const Asked asked, read_annotations(annotations), "");
-    AH_TRY(const ProfileChoice choice,
-           choose_profile(*session.policy, asked, session.own.profile, session.argv0_profile),
-           "choose a profile");
     PodPlace place;
-    if (makes_pods(session)) {
-        AH_TRY(place, find_pod(session, config.root()), "");
-    }
-    // Every container of a pod means the same socket by {id}.
-    AH_TRY(const ContainerId named, ContainerId::parse(place.holder ? place.holder->id : id.text()),
-           "");
-    AH_TRY(Request request, resolve(*session.policy, asked, choice, named), "");
-    request.role = place.role;
+    AH_TRY(Request request, request_of(session, config.root(), annotations, id, place), "");
 
     Prepared prepared{.bundle = std::move(bundle),
                       .turn = {},
@@ -338,16 +370,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     }
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
     AH_TRY(prepared.helpers, find_helpers(), "");
-    AH_TRY(const GivenNetns given, given_netns(config.root()), "");
-    if (prepared.pod.role == PodRole::container && prepared.pod.names_netns &&
-        !prepared.pod.holder) {
-        return fail(
-            Code::posture_unavailable,
-            "the sandbox of its pod has no record of ours; create the pod with this handler, and "
-            "with an egress that is not open");
-    }
-    AH_TRY(const HostCaps caps, host_caps(session, prepared.helpers, prepared.request, given), "");
-    AH_CHECK(decide_in_pod(caps, given, session.policy->deny, prepared), "");
+    AH_CHECK(decide_here(session, config.root(), prepared), "");
     if (const auto name = config.root().find("hostname"))
         prepared.hostname = name->string().value_or("");
     if (!prepared.mark)
