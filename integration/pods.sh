@@ -110,6 +110,9 @@ check "the sandbox's relay has a share of the processor" same 1024 \
     "$(cat "/sys/fs/cgroup/cpu/$cgroup/one/cpu.shares" 2>/dev/null ||
         cat "/sys/fs/cgroup/cpu,cpuacct/$cgroup/one/cpu.shares")"
 
+bundle strict "$(is_a sandbox) | $(netns /var/run/netns/cni-two) | $(asks egress off) |
+    $(asks require asked)" echo it ran
+check "a sandbox under require: asked is what it asked to be" contains "$(in_cell strict 2>&1)" "it ran"
 stays sidecar "$model"
 "$runtime" exec sidecar httpd -p 127.0.0.1:9999 -h /etc
 answers=$(container beside "$model" sh -c 'wget -qO- http://127.0.0.1:9999/passwd && attempt ask=8080')

@@ -60,7 +60,6 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
 Status find_netns(const Session& session, json::View config, PodPlace& place)
 {
     AH_TRY(const std::string path, given_netns_path(config), "config.json");
-    place.names_netns = !path.empty();
     struct stat there = {};
     if (path.empty() || ::stat(path.c_str(), &there) != 0)
         return {};
@@ -92,6 +91,8 @@ Result<PodPlace> find_pod(const Session& session, json::View config)
 {
     PodPlace place;
     AH_TRY(place.role, pod_role(config), "config.json");
+    AH_TRY(const std::string path, given_netns_path(config), "config.json");
+    place.names_netns = !path.empty();
     if (place.role == PodRole::sandbox)
         return place; // its network is nobody's yet
     AH_CHECK(find_netns(session, config, place), "");

@@ -362,7 +362,9 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     // Without probes first: what is left alone needs none of what follows.
     if (const auto open = decide(prepared.request, all_caps);
         open && open->posture == Posture::open && !prepared.pod.holder) {
-        AH_CHECK(stay_out_of_cells(session, config.root()), "");
+        const bool looked = prepared.pod.names_netns && prepared.pod.role != PodRole::sandbox;
+        if (!looked)
+            AH_CHECK(stay_out_of_cells(session, config.root()), "");
         if (open->untouched) {
             prepared.decision = *open;
             return prepared;
