@@ -54,7 +54,7 @@ bool permits(const Request& request, const Record& holder, const std::vector<All
                                [&asked](const std::string& rule) { return is_in(asked, rule); });
 }
 
-// Did the request ask for destinations that the pod's network does not lead to?
+// Did the request, which the pod's network is permitted by, ask for destinations beyond it?
 bool wants_more(const Request& request, const Record& holder)
 {
     switch (request.egress) {
@@ -65,10 +65,7 @@ bool wants_more(const Request& request, const Record& holder)
     return holder.posture < Posture::filtered ||
            std::ranges::any_of(
                request.allow,
-               [&holder](const AllowRule& rule) {
-                   return holder.posture == Posture::filtered &&
-                          !is_in(holder.allow, text_of(rule));
-               });
+               [&holder](const AllowRule& rule) { return !is_in(holder.allow, text_of(rule)); });
 }
 
 } // namespace
@@ -105,11 +102,6 @@ Result<std::optional<Decision>> join_pod(const Request& request, const Record& h
     decision.why = host_could_not ? holder.why : Why::pod_has_less;
     decision.detail = host_could_not ? holder.reason : "";
     return decision;
-}
-
-std::string run_name(const Record& record)
-{
-    return record.key + "." + record.generation;
 }
 
 } // namespace anchorhold

@@ -17,7 +17,4 @@ namespace anchorhold {
 Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
                                          const std::vector<AllowRule>& deny);
 
-// "KEY.GENERATION" of a run, as its members' records name it.
-std::string run_name(const Record& record);
-
 } // namespace anchorhold

@@ -300,6 +300,11 @@ std::optional<RunState> run_state_from(std::string_view word)
     return std::nullopt;
 }
 
+std::string run_name(const Record& record)
+{
+    return record.key + "." + record.generation;
+}
+
 std::string to_json(const Record& record)
 {
     json::Writer out(json::Layout::pretty);

@@ -73,6 +73,8 @@ struct Record {
     friend bool operator==(const Record&, const Record&) = default;
 };
 
+// "KEY.GENERATION": edit marks and the members of a pod name a run so.
+std::string run_name(const Record& record);
 std::string to_json(const Record& record); // pretty, follows record.schema.json
 // A newer schema number is refused. Within a known one, missing members keep their defaults and
 // unknown ones are passed over, so that versions may come and go while runs are alive.

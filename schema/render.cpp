@@ -228,7 +228,7 @@ std::string render_record(const Record& record)
     return record.sentence + "\n" +
            render_facts({
                {"id", one(record.id)},
-               {"key", one(record.key + "." + record.generation)},
+               {"key", one(run_name(record))},
                {"state", one(std::string(word_for(record.state)))},
                {"why", one(std::string(word_for(record.why)))},
                {"code", one(record.code)},

@@ -72,7 +72,7 @@ Result<Mark> judge_mark(const StateDir& state, std::string_view mark, const std:
         return Mark::forged;
     AH_TRY(const auto record, state.read(*named), "read the run's record");
     if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
-        !is_alive(record->creator) || mark != record->key + "." + record->generation ||
+        !is_alive(record->creator) || mark != run_name(*record) ||
         record->config_digest != sha256_hex(config))
         return Mark::forged;
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;

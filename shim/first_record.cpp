@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/process.hpp"
-#include "schema/pod.hpp"
 #include "shim/prepare.hpp"
 
 #include <ctime>

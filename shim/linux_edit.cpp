@@ -4,6 +4,7 @@
 #include "shim/config_parts.hpp"
 #include "shim/seccomp_edit.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace anchorhold {
@@ -63,34 +64,37 @@ Status edit_sysctl(json::View section, Edits& edits)
     return {};
 }
 
-Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
+// linux.resources.GROUP.NAME, where it is a number, becomes what `change` makes of it.
+template <typename Change>
+Status edit_resource(json::View section, std::string_view group, std::string_view name,
+                     Change change, Edits& edits)
 {
     AH_TRY(const auto resources, container(section, "resources", json::Kind::object), "");
     if (!resources)
         return {};
-    AH_TRY(const auto pids, container(*resources, "pids", json::Kind::object), "");
-    const auto limit = pids ? pids->find("limit") : std::nullopt;
-    if (!limit || limit->is_null())
+    AH_TRY(const auto members, container(*resources, group, json::Kind::object), "");
+    const auto at = members ? members->find(name) : std::nullopt;
+    if (!at || at->is_null())
         return {};
-    AH_TRY(const std::int64_t number, limit->integer(), "");
-    if (number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra)
-        edits.replace(*limit, std::to_string(number + extra));
+    AH_TRY(const std::int64_t number, at->integer(), "");
+    if (const std::int64_t wanted = change(number); wanted != number)
+        edits.replace(*at, std::to_string(wanted));
     return {};
+}
+
+Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
+{
+    const auto grown = [extra](std::int64_t number) {
+        const bool fits = number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra;
+        return fits ? number + extra : number;
+    };
+    return edit_resource(section, "pids", "limit", grown, edits);
 }
 
 Status edit_cpu_shares(json::View section, std::int64_t least, Edits& edits)
 {
-    AH_TRY(const auto resources, container(section, "resources", json::Kind::object), "");
-    if (!resources)
-        return {};
-    AH_TRY(const auto cpu, container(*resources, "cpu", json::Kind::object), "");
-    const auto shares = cpu ? cpu->find("shares") : std::nullopt;
-    if (!shares || shares->is_null())
-        return {};
-    AH_TRY(const std::int64_t number, shares->integer(), "");
-    if (number < least)
-        edits.replace(*shares, std::to_string(least));
-    return {};
+    const auto enough = [least](std::int64_t number) { return std::max(number, least); };
+    return edit_resource(section, "cpu", "shares", enough, edits);
 }
 
 bool wants_port_start(const Plan& plan)

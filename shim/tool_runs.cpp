@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `runs` and `show`: what is on record. Live runs come before ended ones of the same id.
-#include "schema/pod.hpp"
 #include "schema/render.hpp"
 #include "shim/tool_list.hpp"
 
