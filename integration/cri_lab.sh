@@ -238,25 +238,8 @@ node_is_clean() {
     })"
 }
 
-# wait_at_create: $waiting is the runtime below, which stops at create while $lab/wait is there,
-# says so to $lab/reached and goes on when $lab/released is written. reach_create returns when it is
-# there; opened for writing too, a pipe to which nobody comes does not hold us up for ever.
-wait_at_create() {
-    waiting=$lab/bin/$delegate-waiting
-    mkfifo "$lab/reached" "$lab/released"
-    cat >"$waiting" <<CODE
-#!/bin/sh
-case " \$* " in *" create "*)
-    if [ -e $lab/wait ]; then
-        echo \$PPID >$lab/reached
-        read -r word <$lab/released
-    fi
-esac
-exec $delegate_path "\$@"
-CODE
-    chmod 755 "$waiting"
-}
-
+# Returns when create of wait_at_create is there; opened for writing too, a pipe to which nobody comes
+# does not hold us up for ever.
 reach_create() {
     read -r -t 20 _ <>"$lab/reached"
 }

@@ -102,6 +102,26 @@ refused_at_once() { # ANSWERS WORD: in under a second
     [ "${took:-1000}" -lt 1000 ] || { echo "$2 took ${took:-?} ms"; return 1; }
 }
 
+# ---- what stops on the way -----------------------------------------------------------------------
+
+# wait_at_create: $waiting is the runtime below, which stops at create while $lab/wait is there,
+# writes the shim's pid to $lab/reached and goes on when $lab/released is written.
+wait_at_create() {
+    waiting=$lab/bin/$delegate-waiting
+    mkfifo "$lab/reached" "$lab/released"
+    cat >"$waiting" <<CODE
+#!/bin/sh
+case " \$* " in *" create "*)
+    if [ -e $lab/wait ]; then
+        echo \$PPID >$lab/reached
+        read -r word <$lab/released
+    fi
+esac
+exec $delegate_path "\$@"
+CODE
+    chmod 755 "$waiting"
+}
+
 # ---- podman -------------------------------------------------------------------------------------
 
 # set_up_podman RUNTIME: three runtimes, "anchorhold-text" as podman treats one of which it does not

@@ -188,17 +188,9 @@ check "R7 ctr shows our line" refused
 # SIGKILL of the shim while create waits in a hook; ctr has no hooks, so the runtime below waits.
 killed_at_create() {
     local shim
-    mkfifo "$lab/reached" "$lab/released"
-    cat >"$lab/bin/$delegate-waiting" <<CODE
-#!/bin/sh
-case " \$* " in *" create "*)
-    echo \$PPID >$lab/reached
-    read -r word <$lab/released
-esac
-exec $delegate_path "\$@"
-CODE
-    chmod 755 "$lab/bin/$delegate-waiting"
-    policy "{runtime: \"$lab/bin/$delegate-waiting\"}"
+    wait_at_create
+    touch "$lab/wait"
+    policy "{runtime: \"$waiting\"}"
     cell --annotation "$(asks model)" localhost/cell:1 cut sleep 60 >"$lab/cut.out" 2>&1 &
     read -r shim <"$lab/reached"
     kill -KILL "$shim"

@@ -385,16 +385,9 @@ remember_kernel # dockerd wrote its own rules anew
 # While create waits below us, so does dockerd.
 killed_at_create() {
     local shim
-    cat >"$lab/bin/$delegate-waiting" <<CODE
-#!/bin/sh
-case " \$* " in *" create "*)
-    echo \$PPID >$lab/reached
-    read -r word <$lab/released
-esac
-exec $delegate_path "\$@"
-CODE
-    chmod 755 "$lab/bin/$delegate-waiting"
-    policy "{runtime: \"$lab/bin/$delegate-waiting\", profiles: $(profiles)}"
+    wait_at_create
+    touch "$lab/wait"
+    policy "{runtime: \"$waiting\", profiles: $(profiles)}"
     docker_run model --name cut cell:1 sleep 60 >"$lab/cut.out" 2>&1 &
     read -r shim <"$lab/reached"
     kill -KILL "$shim"
@@ -402,7 +395,6 @@ CODE
     in_docker rm --force cut >/dev/null
     "$runtime" gc && nothing_left
 }
-mkfifo "$lab/reached" "$lab/released"
 check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
 in_docker network rm web >/dev/null
 

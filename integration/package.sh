@@ -20,10 +20,10 @@ make_rootfs "$lab/rootfs"
 # The package gets the host's own folders, database and all, with a layer over each: what the layers
 # hold is what has changed. No other package's scripts run.
 for part in usr etc var; do
-    mkdir -p "$lab/host/$part" "$lab/over/$part" "$lab/work/$part"
+    mkdir -p "$lab/host/$part" "$lab/over/$part" "$lab/spare/$part"
     mount --no-mtab --bind "/$part" "$lab/host/$part" # without what is mounted below
     mount --no-mtab -t overlay overlay \
-        -o "lowerdir=$lab/host/$part,upperdir=$lab/over/$part,workdir=$lab/work/$part" "/$part"
+        -o "lowerdir=$lab/host/$part,upperdir=$lab/over/$part,workdir=$lab/spare/$part" "/$part"
 done
 package() { DEBIAN_FRONTEND=noninteractive dpkg --no-triggers "$@" 2>&1 </dev/null; }
 changed() {
