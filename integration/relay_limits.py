@@ -132,6 +132,21 @@ def _(directory):
         assert private_kib(relay) <= 72, private_kib(relay)
 
 
+@case("so it has after bulk, once the connection has ended")
+def _(directory):
+    with Broker(socket_path(directory)) as broker, Relay(endpoint(directory)) as relay:
+        client, server = connect(), broker.accept()
+        for sender, receiver in ((server, client), (client, server)):
+            block = os.urandom(8 * MEBIBYTE)
+            thread = threading.Thread(target=sender.sendall, args=(block,))
+            thread.start()
+            assert exactly(receiver, len(block)) == block
+            thread.join()
+        for end in (client, server):
+            end.close()
+        eventually(lambda: relay.waits_for_ever() and private_kib(relay) <= 72, "it gave it back")
+
+
 class MemoryGroup:
     """A memory cgroup of either version with a limit. What is started by it is charged to it."""
 

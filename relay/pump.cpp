@@ -191,6 +191,7 @@ void Pump::admit(UniqueFd client, Route& route)
     stream->client.stream = stream;
     stream->client.fd = client.release();
     stream->client.writable = true;
+    stream->client.spliceable = true;
     stream->broker.fd = -1;
     stream->route = &route;
     stream->phase = Phase::dialing;
@@ -320,6 +321,7 @@ void Pump::attach(Stream& stream, UniqueFd broker, uint32_t events)
 {
     stream.broker.ready = broker_ready;
     stream.broker.stream = &stream;
+    stream.broker.spliceable = stream.route->target.socket == nullptr;
     stream.broker.fd = broker.release();
     if (watch(epoll_, stream.broker.fd, events, stream.broker) != 0)
         end(stream, Verdict::reset);

@@ -7,16 +7,20 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 namespace anchorhold::relay {
 namespace {
 
-constexpr size_t scratch_size = 64 << 10;
-constexpr size_t least_bulk = 16 << 10;
-constexpr int reads_per_turn = 16; // a mebibyte, then others get their turn
+constexpr size_t scratch_size = 256 << 10;
+constexpr size_t least_bulk = 64 << 10;    // of a read, to have a pipe tried
+constexpr size_t least_in_pipe = 16 << 10; // of a splice, to have it tried again
+constexpr int reads_per_turn = 4;          // a mebibyte, then others get their turn
 constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
-char scratch[scratch_size];
+constexpr size_t kept_scratch = 16 << 10;
+alignas(4096) char scratch[scratch_size];
+size_t used_scratch = 0;
 
 enum class Step : uint8_t { idle, moved, ended, source_failed, sink_failed };
 
@@ -28,10 +32,21 @@ ssize_t receive(Side& from)
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     const ssize_t size = recvmsg(from.fd, &message, 0);
+    if (size > static_cast<ssize_t>(used_scratch))
+        used_scratch = static_cast<size_t>(size);
     const bool is_short = size >= 0 && static_cast<size_t>(size) < sizeof scratch;
     if (is_short && message.msg_flags == 0 && (from.seen & early_stops) == 0)
         from.readable = false;
     return size;
+}
+
+// What bulk has filled is not held while nothing moves.
+void give_scratch_back()
+{
+    if (used_scratch <= kept_scratch)
+        return;
+    (void)madvise(scratch + kept_scratch, sizeof scratch - kept_scratch, MADV_DONTNEED);
+    used_scratch = 0;
 }
 
 // Bytes taken, 0 on EAGAIN, -1 on an error.
@@ -118,7 +133,7 @@ Step copy(Flow& flow, Side& from, Side& to)
         flow.ended = true;
         return Step::ended;
     }
-    flow.bulk = static_cast<size_t>(size) == sizeof scratch;
+    flow.bulk = from.spliceable && static_cast<size_t>(size) >= least_bulk;
     return flow.dropping ? Step::moved : deliver(flow, to, static_cast<size_t>(size));
 }
 
@@ -138,7 +153,7 @@ Step pass(Flow& flow, Side& from, Side& to)
         from.readable = false;
         return number == EAGAIN ? Step::idle : Step::source_failed;
     }
-    flow.bulk = static_cast<size_t>(size) >= least_bulk;
+    flow.bulk = static_cast<size_t>(size) >= least_in_pipe;
     flow.pipe = pipe;
     flow.piped = true;
     flow.begin = 0;
@@ -255,6 +270,7 @@ void finish(Stream& stream, Verdict verdict)
     free_rest(stream.up);
     free_rest(stream.down);
     close_spare_pipe();
+    give_scratch_back();
     if (verdict == Verdict::reset) {
         reset_on_close(stream.client.fd);
         reset_on_close(stream.broker.fd); // -1 when there is none yet

@@ -5,8 +5,8 @@
 // reads into one scratch buffer shared by all and writes at once; what the other side does not
 // take is kept as the flow's `rest`, and nothing more is read until that is gone. So order is
 // kept by construction and a stalled reader costs at most one buffer. There is no timer: silence
-// is not an error. What comes in bulk is not copied (relay/pipe.hpp); the rest is then what a pipe
-// still holds.
+// is not an error. What TCP brings in bulk is not copied (relay/pipe.hpp); the rest is then what a
+// pipe still holds.
 //
 // Readiness is edge-triggered. `readable` and `writable` are set by events and cleared by EAGAIN;
 // a read that came back short also clears `readable`, which saves the read that would say EAGAIN,
@@ -49,7 +49,9 @@ struct Side : Watch { // 24 bytes; a stream has 128
     uint16_t seen; // EPOLLRDHUP, EPOLLHUP, EPOLLERR, EPOLLPRI: they stay
     bool readable : 1;
     bool writable : 1;
-    bool asks_room : 1; // is watched for EPOLLOUT
+    bool asks_room : 1;  // is watched for EPOLLOUT
+    bool spliceable : 1; // TCP: its bytes move on by whole packets. A Unix socket's by pages, which
+                         // costs more than to copy them
 };
 
 // EPOLLOUT only once a write did not fit: else the peer's every read would wake us for nothing.
@@ -67,7 +69,7 @@ struct Flow {
     bool ended;    // its last byte was read and written
     bool dropping; // its sink takes no more
     bool piped;
-    bool bulk; // the last read brought much
+    bool bulk; // the last read brought much that can be spliced
 };
 
 enum class Phase : uint8_t { none, dialing, connecting, open, ended };
