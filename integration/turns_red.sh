@@ -1,10 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests can fail: with the bare runtime in our place, the cases that need us do, and no control.
+# turns_red.sh FILE: its tests can fail. With the bare runtime in our place the cases that need us
+# do, and no control.
 . "$(dirname "$0")/lib.sh"
 needs root runc
 failed=0
 counted=0
+
+declare -A needs_us=(
+    [pods]='(C-02 )?a container of the pod(: refused, (tcp|dns|ping)| reaches)|an exec: refused, (tcp|dns)|an endpoint that the pod|the words of two|a container whose sandbox|filtered: refused, tcp|.*an open container of|also where no'
+    [pods_podman]='a container of the pod( reaches|: refused, (tcp|dns))|show folds|under a profile'
+    [pods_cri]='(severed|relayed): no |relayed: (the model|it answers|an exec sees)|show folds|runs has|a sandbox needs|their records|a profile.s pod: reached.* (ask|sh)|a restricted pod: re.*(ask|sh|tcp|ping)=|filtered.*: refused at once, (tcp=[0-9]|[du]|net)|B-(04|06|07|08|17|25|28|33|35|54|58) '
+    [pods_cri_bounds]='a container that asks for less: refused, tcp=(1.1|203|127.0.0.1:7001)|an (endpoint|allow list that)|.* are not passed on: refused, (tcp=1.1|tcp=2|dns)|.* claims to be a sandbox is|host(PID|IPC|Network: (refused,|the model))|a privileged|a sandbox from|nor has|among .*: the relay|a debugger .* (tcp=1.1|ask)|no first'
+    [severed]='B-25|B-26|B-28|B-33|B-34|B-35|B-54|B-56|B-58'
+    [relayed]='.*the answer arrives|each piece|B-37 bind the relay.s port$|B-37 trace the relay$|B-50 no secret in'
+    [agents_env]='C-14 no proxy|C-22 no proxy|the profile.s variable (is|reaches)|an exec asks|C-49|B-22|C-59|the record names'
+    [bad_input]='an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
+    [teardown]='and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
+    [command]='C-60 (a command that (is|ends)|a file|a directory|the relay)'
+    [names]='C-21 (relayed|sealed): (resolv|a plain|a name does not exist, by (UDP|TCP))|(relayed|sealed): nobody'
+    [sealed]='the broker answers|it answers uid|proxy variables|a port that|record: |B-46|B-28|gc (restores|marks)|C-08 a left|C-38|C-40|C-58 so'
+    [filtered]='place: refused at once, (tcp|udp|dns|sh)|place: B-1|place: (the host|an address)|record: |denials|host networking: never|with an endpoint: the|without forwarding: the|policy forwarding'
+    [policy_network]='B-02|B-14 no|B-15|C-07 other|B-53 Docker|B-46 a rule, (prohibit|blackhole)|B-(04|06|07|08|17|25|26|28|33|54|58) .*in place'
+)
 
 # turns_red FILE PATTERN: every case it matches, and there is one, fails without us.
 turns_red() {
@@ -16,31 +34,5 @@ turns_red() {
     grep -qE "^not ok ($2)" <<<"$output" && ! grep -E "^ok ($2)" <<<"$output"
 }
 
-if [ "${1:-}" = pods ]; then # which take as long as all the others
-    check "pods" turns_red pods \
-        '(C-02 )?a container of the pod(: refused, (tcp|dns|ping)| reaches)|an exec: refused, (tcp|dns)|an endpoint that the pod|the words of two|a container whose sandbox|filtered: refused, tcp|.*an open container of|also where no'
-    check "pods_podman" turns_red pods_podman 'a container of the pod( reaches|: refused, (tcp|dns))|show folds|under a profile'
-    check "pods_cri" turns_red pods_cri \
-        '(severed|relayed): no |relayed: (the model|it answers|an exec sees)|show folds|runs has|a sandbox needs|their records|a profile.s pod: reached.* (ask|sh)|a restricted pod: re.*(ask|sh|tcp|ping)=|filtered.*: refused at once, (tcp=[0-9]|[du]|net)|B-(04|06|07|08|17|25|28|33|35|54|58) '
-    check "pods_cri_bounds" turns_red pods_cri_bounds \
-        'a container that asks for less: refused, tcp=(1.1|203|127.0.0.1:7001)|an (endpoint|allow list that)|.* are not passed on: refused, (tcp=1.1|tcp=2|dns)|.* claims to be a sandbox is|host(PID|IPC|Network: (refused,|the model))|a privileged|a sandbox from|nor has|among .*: the relay|a debugger .* (tcp=1.1|ask)|no first'
-    finish
-fi
-check "severed" turns_red severed 'B-25|B-26|B-28|B-33|B-34|B-35|B-54|B-56|B-58'
-check "relayed" turns_red relayed \
-    '.*the answer arrives|each piece|B-37 bind the relay.s port$|B-37 trace the relay$|B-50 no secret in'
-check "agents_env" turns_red agents_env \
-    'C-14 no proxy|C-22 no proxy|the profile.s variable (is|reaches)|an exec asks|C-49|B-22|C-59|the record names'
-check "bad_input" turns_red bad_input \
-    'an unknown key|B-48|C-50|C-43 (no socket|nobody)|a key in another case|B-47|CAP_SYS|the host'
-check "teardown" turns_red teardown 'and the run stands|C-05|B-43 SIGKILL of the shim|twelve'
-check "command" turns_red command 'C-60 (a command that (is|ends)|a file|a directory|the relay)'
-check "names" turns_red names \
-    'C-21 (relayed|sealed): (resolv|a plain|a name does not exist, by (UDP|TCP))|(relayed|sealed): nobody'
-check "sealed" turns_red sealed \
-    'the broker answers|it answers uid|proxy variables|a port that|record: |B-46|B-28|gc (restores|marks)|C-08 a left|C-38|C-40|C-58 so'
-check "filtered" turns_red filtered \
-    'place: refused at once, (tcp|udp|dns|sh)|place: B-1|place: (the host|an address)|record: |denials|host networking: never|with an endpoint: the|without forwarding: the|policy forwarding'
-check "policy_network" turns_red policy_network \
-    'B-02|B-14 no|B-15|C-07 other|B-53 Docker|B-46 a rule, (prohibit|blackhole)|B-(04|06|07|08|17|25|26|28|33|54|58) .*in place'
+check "$1" turns_red "$1" "${needs_us[$1]}"
 finish

@@ -314,8 +314,8 @@ template <typename Source> void hold(const Source& source, Seen& seen)
                 const bool ours =
                     judge(network, range(host.address), port, udp).ruling == Ruling::allowed;
                 const bool theirs = source.permits(host, port, udp);
-                REQUIRE_MESSAGE((theirs || !ours), text);
-                REQUIRE_MESSAGE((ours || !theirs || !whole), text);
+                if (ours != theirs && (ours || whole))
+                    FAIL(text);
                 seen.permitted += ours ? 1 : 0;
             }
         }
@@ -326,7 +326,7 @@ template <typename Source> Seen hold_many()
 {
     Dice dice;
     Seen seen;
-    for (int round = 0; round < 3000; ++round)
+    for (int round = 0; round < 400; ++round)
         hold(Source(dice), seen);
     return seen;
 }
@@ -336,20 +336,20 @@ template <typename Source> Seen hold_many()
 TEST_CASE("srt: what comes out permits nothing that the settings did not")
 {
     const Seen seen = hold_many<Srt>();
-    CHECK(seen.permitted > 5000); // the models are not idle
-    CHECK(seen.refused > 100);
+    CHECK(seen.permitted > 500); // the models are not idle
+    CHECK(seen.refused > 20);
 }
 
 TEST_CASE("opensandbox: what comes out permits nothing that the policy did not")
 {
     const Seen seen = hold_many<OpenSandbox>();
-    CHECK(seen.permitted > 5000);
-    CHECK(seen.whole > 300);
+    CHECK(seen.permitted > 500);
+    CHECK(seen.whole > 50);
 }
 
 TEST_CASE("networkpolicy: what comes out permits nothing that the object did not")
 {
     const Seen seen = hold_many<NetworkPolicy>();
-    CHECK(seen.permitted > 5000);
-    CHECK(seen.whole > 300);
+    CHECK(seen.permitted > 500);
+    CHECK(seen.whole > 50);
 }
