@@ -2,6 +2,7 @@
 #include "hooks/state.hpp"
 
 #include "hooks/files.hpp"
+#include "hooks/process.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -211,6 +212,23 @@ Result<std::optional<Record>> StateDir::read(const RunKey& key) const
                     "read the record of run " + key.text() + ": it is another run's");
     }
     return record;
+}
+
+Result<std::vector<Record>> StateDir::living_in(const FileIdentity& netns) const
+{
+    const std::string named = '"' + netns.text() + '"';
+    AH_TRY(const auto keys, runs(), "list the runs");
+    std::vector<Record> found;
+    for (const RunKey& key : keys) {
+        auto text = read_file(run_path(key) + "/record.json", largest_record);
+        if (!text || !*text || !(*text)->contains(named))
+            continue;
+        auto record = parse_record(**std::move(text));
+        if (record && record->key == key.text() && record->state == RunState::enforced &&
+            record->netns == netns && is_alive(record->init))
+            found.push_back(*std::move(record));
+    }
+    return found;
 }
 
 Status StateDir::write(const Record& record) const

@@ -58,6 +58,9 @@ public:
     Status drop_dead_locks() const;
 
     Result<std::optional<Record>> read(const RunKey& key) const;
+    // The runs enforced in a network namespace whose first process lives. A record that cannot be
+    // read is nobody's. Of a thousand others none is parsed.
+    Result<std::vector<Record>> living_in(const FileIdentity& netns) const;
     Status write(const Record& record) const; // temporary, then rename
     // Writes the last record of a run and moves it to ended/, which keeps about the newest 256 and,
     // from one drop_old_ended to the next, none older than a day.

@@ -44,16 +44,12 @@ Status check_caller(const Record& record)
 // thousand records does not.
 Status check_nobody_elses(const StateDir& state, const Record& record, const FileIdentity& netns)
 {
-    AH_TRY(const auto keys, state.runs(), "");
-    for (const RunKey& key : keys) {
-        const auto read = state.read(key);
-        const auto other = read ? *read : std::nullopt;
-        const bool both_open =
-            other && other->posture == Posture::open && record.posture == Posture::open;
-        if (other && !both_open && other->key != record.key && other->netns == netns &&
-            other->state == RunState::enforced && is_alive(other->init)) {
+    AH_TRY(const auto living, state.living_in(netns), "");
+    for (const Record& other : living) {
+        const bool both_open = other.posture == Posture::open && record.posture == Posture::open;
+        if (!both_open && other.key != record.key) {
             return fail(Code::network_setup_failed,
-                        "the container's network namespace is that of run " + key.text());
+                        "the container's network namespace is that of run " + other.key);
         }
     }
     return {};

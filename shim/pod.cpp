@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/pod.hpp"
 
-#include "hooks/process.hpp"
 #include "shim/config_view.hpp"
 #include "shim/inspection.hpp"
 
@@ -43,16 +42,11 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
     if (!state)
         return {};
-    AH_TRY(const auto keys, state->runs(), "list the runs");
-    for (const RunKey& key : keys) {
-        const auto read = state->read(key);
-        const std::optional<Record> record = read ? *read : std::nullopt; // unreadable: no holder
-        if (!record || record->state != RunState::enforced || record->netns != netns ||
-            !is_alive(record->init))
-            continue;
-        place.inits.push_back(record->init.pid);
-        if (record->technique != Technique::pod)
-            place.holder = *record;
+    AH_TRY(const auto living, state->living_in(netns), "");
+    for (const Record& record : living) {
+        place.inits.push_back(record.init.pid);
+        if (record.technique != Technique::pod)
+            place.holder = record;
     }
     return {};
 }

@@ -119,6 +119,36 @@ TEST_CASE("a record under another run's key, and one that is none, are errors")
     CHECK(!state.read(other));
 }
 
+TEST_CASE("those who live in a namespace are the enforced of it whose first process lives")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    const FileIdentity here{4, 4026532001};
+    const auto put = [&](int which, RunState now, FileIdentity netns, ProcessIdentity init) {
+        Record record = a_record(now, which);
+        record.netns = netns;
+        record.init = init;
+        REQUIRE(state.make_run(a_key(which)));
+        REQUIRE(state.write(record));
+    };
+    put(0, RunState::enforced, here, ourselves());
+    put(1, RunState::enforced, here, somebody_gone());
+    put(2, RunState::enforced, {4, 4026532002}, ourselves());
+    put(3, RunState::enforced, {5, here.inode}, ourselves());
+    put(4, RunState::planned, here, ourselves());
+    put(5, RunState::enforced, here, ourselves());
+    put(6, RunState::enforced, here, ourselves());
+    std::ofstream(state.run_path(a_key(5)) + "/record.json") << '"' << here.text() << '"';
+    std::filesystem::copy(state.run_path(a_key(0)) + "/record.json", // another run's
+                          state.run_path(a_key(6)) + "/record.json",
+                          std::filesystem::copy_options::overwrite_existing);
+    REQUIRE(state.make_run(a_key(7))); // without a record
+    const auto living = state.living_in(here);
+    REQUIRE(living);
+    REQUIRE(living->size() == 1);
+    CHECK(living->front().key == a_key(0).text());
+}
+
 TEST_CASE("an older generation's folder is replaced, with all that was in it")
 {
     const Scratch scratch;
