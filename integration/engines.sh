@@ -74,7 +74,7 @@ refused_ways=(tcp=1.1.1.1:80 tcp=8.8.8.8:443 tcp=9.9.9.9:443 tcp=203.0.113.1:80 
     udp=1.1.1.1:9 dns-udp=1.1.1.1 dns-tcp=8.8.8.8 ping=1.1.1.1 tcp-in-userns=9.9.9.9:443
     'tcp=[2606:4700:4700::1111]:443' 'sh=getent ahosts example.test' net-capabilities
     'sh=echo 9.9.9.9 evil.test >>/etc/hosts'
-    'sh=ip route add 198.51.100.0/24 dev eth0')
+    'sh=ip route add 198.51.100.0/24 dev lo')
 
 # name_hosts: what the host's resolver knows besides.
 name_hosts() {
@@ -219,6 +219,7 @@ set_up_docker() {
     mkdir -p "$lab/docker"
     jq -n --arg cgroup "/$cgroup" --argjson runtimes "$1" \
         '{containerd: "/run/containerd/containerd.sock", "live-restore": true,
+          ipv6: true, "fixed-cidr-v6": "fd00:d0c::/64",
           "cgroup-parent": $cgroup, "exec-opts": ["native.cgroupdriver=cgroupfs"],
           "default-ulimits": {nofile: {Name: "nofile", Soft: 1024, Hard: 1024}},
           runtimes: $runtimes}' >"$lab/docker/daemon.json"

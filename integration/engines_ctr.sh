@@ -58,28 +58,22 @@ check "C-03 a label asks like an annotation" contains \
 
 declare -A severed profiled execd
 greedy=(--cap-add CAP_NET_ADMIN --cap-add CAP_NET_RAW --cap-add CAP_MKNOD)
-take_answers severed < <(cell "${greedy[@]}" localhost/cell:1 severed attempt "${ways[@]#* | }")
-take_answers profiled < <(cell "${greedy[@]}" --seccomp --net-host localhost/cell:1 profiled \
-    attempt "${ways[@]#* | }")
-ctr_run "$runtime" --detach "${greedy[@]}" --annotation "$(asks model)" localhost/cell:1 long \
-    sleep infinity
-take_answers execd < <(in_ctr tasks exec --exec-id all long attempt "${ways[@]#* | }")
+try_ways control ctr_run "$delegate_path" --rm --net-host --privileged localhost/cell:1 control
+try_ways severed cell "${greedy[@]}" --net-host localhost/cell:1 severed
+try_ways profiled cell "${greedy[@]}" --seccomp --net-host localhost/cell:1 profiled
+ctr_run "$runtime" --detach "${greedy[@]}" --net-host --annotation "$(asks model)" \
+    localhost/cell:1 long sleep infinity
+try_ways execd in_ctr tasks exec --exec-id all long
 environment=$(in_ctr tasks exec --exec-id env long env)
 in_ctr tasks kill --signal KILL long
 in_ctr tasks delete --force long >/dev/null 2>&1
 in_ctr containers delete long
 check "nothing is left of it all" nothing_left
-take_answers control < <(ctr_run "$delegate_path" --rm --net-host --privileged localhost/cell:1 \
-    control attempt "${ways[@]#* | }")
-judge severed ", severed"
+judge severed ", severed, with --net-host"
 judge profiled ", with --seccomp --net-host"
-judge execd ", from an exec"
+judge execd ", from an exec, with --net-host"
 check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
 check "C-22 but it sees its environment" contains "$environment" PATH=/bin
-nft delete table inet evil
-ip link del evil1
-ip addr del 198.51.100.1/32 dev lo
-ip route del 198.51.100.0/24
 
 # ---- what is granted ----------------------------------------------------------------------------
 
@@ -89,8 +83,9 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 judge_granted "by a link of its own" "$(cell "${grants[@]}" "${greedy[@]}" localhost/cell:1 veth \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 check "by a link of its own: nothing is left" nothing_left
-ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" localhost/cell:1 long sleep infinity
-judge_granted "from an exec" "$(in_ctr tasks exec --exec-id ways long \
+ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" --net-host localhost/cell:1 long \
+    sleep infinity
+judge_granted "from an exec, with --net-host" "$(in_ctr tasks exec --exec-id ways long \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 in_ctr tasks kill --signal KILL long
 in_ctr tasks delete --force long >/dev/null 2>&1
@@ -98,7 +93,8 @@ in_ctr containers delete long
 check "nothing is left of the exec" nothing_left
 
 sealed=$(cell --annotation dev.anchorhold.endpoints=model:8080=tcp:host:9000 "${greedy[@]}" \
-    localhost/cell:1 sealed attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 tcp=203.0.113.2:7000)
+    --net-host localhost/cell:1 sealed \
+    attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 tcp=203.0.113.2:7000)
 check "sealed: the broker's port answers" contains "$sealed" "tcp=127.0.0.1:8080 reached"
 for way in tcp=1.1.1.1:443 tcp=203.0.113.2:7000; do
     check "sealed: refused, $way" refused_at_once "$sealed" "$way"
@@ -111,13 +107,16 @@ cni() { # ADD|DEL
         CNI_PATH=/usr/lib/cni /usr/lib/cni/bridge <<'CONF'
 {"cniVersion": "0.4.0", "name": "cells", "type": "bridge", "bridge": "cni-cells",
  "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "dataDir": "/run/cni",
- "ranges": [[{"subnet": "10.90.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+ "ranges": [[{"subnet": "10.90.0.0/16"}], [{"subnet": "fd00:90::/64"}]],
+ "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}}
 CONF
 }
 ip netns add cell
+ip -n cell link set lo up
 cni ADD >"$lab/cni.add"
+ip netns exec cell sh -c 'echo 0 0 >/proc/sys/net/ipv4/ping_group_range'
 remember_kernel
-plugged=$(ip -n cell addr show dev eth0; ip -n cell route)
+plugged=$(ip -n cell addr show dev eth0; ip -n cell route; ip -n cell -6 route)
 control=$(cell_without_us --with-ns network:/run/netns/cell localhost/cell:1 bare \
     attempt tcp=9.9.9.9:443 tcp=203.0.113.2:7000)
 for way in tcp=9.9.9.9:443 tcp=203.0.113.2:7000; do
@@ -127,7 +126,7 @@ judge_granted "in a CNI's network" "$(cell "${grants[@]}" "${greedy[@]}" \
     --with-ns network:/run/netns/cell localhost/cell:1 placed \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 check "in a CNI's network: it is as it was" same "$plugged" \
-    "$(ip -n cell addr show dev eth0; ip -n cell route)"
+    "$(ip -n cell addr show dev eth0; ip -n cell route; ip -n cell -6 route)"
 check "in a CNI's network: nothing is left" nothing_left
 check "in a CNI's network: the plugins take it away as ever" cni DEL
 ip netns del cell
