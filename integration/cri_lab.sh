@@ -237,9 +237,3 @@ node_is_clean() {
         find /sys/fs/cgroup -mindepth 2 -type d -path "*/$cgroup/*" ! -path '*/unified/*'
     })"
 }
-
-# Returns when create of wait_at_create is there; opened for writing too, a pipe to which nobody comes
-# does not hold us up for ever.
-reach_create() {
-    read -r -t 20 _ <>"$lab/reached"
-}

@@ -122,6 +122,12 @@ CODE
     chmod 755 "$waiting"
 }
 
+# reach_create: returns when such a create is there; $shim is the shim's pid. Opened for writing
+# too, a pipe to which nobody comes does not hold us up for ever.
+reach_create() {
+    read -r -t 20 shim <>"$lab/reached"
+}
+
 # ---- podman -------------------------------------------------------------------------------------
 
 # set_up_podman RUNTIME: three runtimes, "anchorhold-text" as podman treats one of which it does not
@@ -208,6 +214,7 @@ docker=/usr/bin/docker # whatever other client stands on PATH
 
 # docker_runtime PROFILE: a runtime of daemon.json, by runtimeArgs.
 docker_runtime() {
+    [ -z "$bare" ] || { jq -n --arg path "$runtime" '{path: $path}'; return; }
     jq -n --arg path "$lab/bin/anchorhold" --arg lab "$lab" --arg profile "$1" \
         '{path: $path, runtimeArgs: ["--ah-policy=\($lab)/policy.json", "--ah-state=\($lab)/state",
                                      "--ah-profile=\($profile)"]}'

@@ -190,9 +190,8 @@ killed_at_create() {
     wait_at_create
     touch "$lab/wait"
     policy "{runtime: \"$waiting\"}"
-    cell --annotation "$(asks model)" localhost/cell:1 cut sleep 60 >"$lab/cut.out" 2>&1 &
-    read -r shim <"$lab/reached"
-    kill -KILL "$shim"
+    cell --annotation "$(asks model)" localhost/cell:1 cut true >"$lab/cut.out" 2>&1 &
+    reach_create && kill -KILL "$shim"
     wait $!
     "$runtime" gc && nothing_left
 }

@@ -26,7 +26,9 @@ mkdir "$lab/etc" "$lab/etc.work"
 mount -t overlay -o "lowerdir=/etc,upperdir=$lab/etc,workdir=$lab/etc.work" overlay /etc
 mkdir -p /etc/anchorhold
 cp "$lab/policy.json" /etc/anchorhold/policy.json
-for profile in off model; do ln -s anchorhold "$lab/bin/anchorhold-$profile"; done
+named=anchorhold
+[ -z "$bare" ] || named=runtime
+for profile in off model; do ln -s $named "$lab/bin/anchorhold-$profile"; done
 open_world
 name_hosts
 start_ready "$python" "$here/world.py" tcp=9000
@@ -387,9 +389,8 @@ killed_at_create() {
     wait_at_create
     touch "$lab/wait"
     policy "{runtime: \"$waiting\", profiles: $(profiles)}"
-    docker_run model --name cut cell:1 sleep 60 >"$lab/cut.out" 2>&1 &
-    read -r shim <"$lab/reached"
-    kill -KILL "$shim"
+    docker_run model --name cut cell:1 true >"$lab/cut.out" 2>&1 &
+    reach_create && kill -KILL "$shim"
     wait $!
     in_docker rm --force cut >/dev/null
     "$runtime" gc && nothing_left

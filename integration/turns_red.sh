@@ -22,6 +22,10 @@ declare -A needs_us=(
     [sealed]='the broker answers|it answers uid|proxy variables|a port that|record: |B-46|B-28|gc (restores|marks)|C-08 a left|C-38|C-40|C-58 so'
     [filtered]='place: refused at once, (tcp|udp|dns|sh)|place: B-1|place: (the host|an address)|record: |denials|host networking: never|with an endpoint: the|without forwarding: the|policy forwarding'
     [policy_network]='B-02|B-14 no|B-15|C-07 other|B-53 Docker|B-46 a rule, (prohibit|blackhole)|B-(04|06|07|08|17|25|26|28|33|54|58) .*in place'
+    [engines_ctr]='the answer|each piece|with --|in an image|C-03|B-.*(severed|exec), with --net-host|B-([013]|2[0-68]|5[48]).*, with --seccomp|C-22 an exec|by a link of its own: (granted|refused at once, (net|sh=(echo|ip)))|from an exec.*: refused at once, ([dnptu]|sh=(getent|ip))|sealed: (the|refused)|in a CNI.s network: (refused|it is)|R12|R7|B-43'
+    [engines_docker]='a profile by|each piece|with --|in an image|B-.* no seccomp|B-(0|10|17|19.*address|20.*(global|mapped)|21|2[568]|3[345]|5[48]).*, (severed|from an exec)$|an exec|C-22 an exec|C-14|its links, on|C-10 its|C-36|network connect: (refused|the model)|granted.*: (refused|the re|Docker)|B-55 granted|sealed: (the|refused)|stop|pause|update|a health|R12|R7|B-43|userns-remap: (its|the|granted: refused)'
+    [engines_podman]='the (answer|limit)|each piece|with (--[^:]*|relay.*)$|with --uidmap: refused|in an image|B-.* no seccomp|B-(0|10|17|19.*address|20.*(global|mapped)|2[1-8]|3[34]|5[48]).*, from an exec|an exec --|C-22 an exec|its links: with (podman|--)|C-10|C-03|in place.*: (refused|the record|resolv|hosts|a priv|what)|B-55 in place: and|sealed: (the|refused)|stop|R7|B-43'
+    [engines_rootless]='C-32 (refused|the|an? )|an exec|C-22 an exec|the answer|from another|(with )?--|with relay|R7|stop|B-43'
 )
 
 # turns_red FILE PATTERN: every case it matches, and there is one, fails without us.
