@@ -35,6 +35,7 @@ turns_red() {
     status=$?
     same 1 $status || return
     ! grep -B 3 'the control failed' <<<"$output" || return
+    ! grep '^not ok .*without us' <<<"$output" || return
     grep -qE "^not ok ($2)" <<<"$output" && ! grep -E "^ok ($2)" <<<"$output"
 }
 
