@@ -62,7 +62,7 @@ TEST_CASE("a state that is none is refused")
     }
 }
 
-TEST_CASE("a closed writer is the end, and what came before it is kept")
+TEST_CASE("R14 a closed writer is the end, and what came before it is kept")
 {
     Pipe pipe;
     REQUIRE(::write(pipe.in.get(), "abc", 3) == 3);

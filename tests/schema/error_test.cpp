@@ -66,7 +66,7 @@ TEST_CASE("a system error names the number and speaks in small letters")
     CHECK(system_error("x", 9999).what == "x: unknown error (errno 9999)");
 }
 
-TEST_CASE("no errno brings a phrase that podman replaces the whole message for")
+TEST_CASE("R8 no errno brings a phrase that podman replaces the whole message for")
 {
     for (int number = 0; number < 200; ++number) {
         std::string text = system_error("open /x", number).what;

@@ -147,7 +147,7 @@ TEST_CASE("unknown members are refused by name where only some are allowed")
     CHECK(object.only({"a"}).error().what == "o: unknown member \"b\\x1b\"");
 }
 
-TEST_CASE("the same key twice is refused in any object, with its place (C-50)")
+TEST_CASE("R11 the same key twice is refused in any object, with its place (C-50)")
 {
     CHECK(refusal(R"({"linux":1,"process":2,"linux":3})") ==
           "the document: member \"linux\" appears twice");

@@ -99,7 +99,7 @@ bool lacks_destinations(const Case& one)
 } // namespace
 
 TEST_CASE(
-    "a container shares a pod's network if and only if that gives it nothing it did not ask for")
+    "R19 a container shares a pod's network if and only if that gives nothing it did not ask for")
 {
     std::array<int, 4> seen{}; // of each outcome
     each_case([&seen](const Case& one) {

@@ -64,7 +64,7 @@ constexpr const char* whole = R"({ "version": 1,
 
 } // namespace
 
-TEST_CASE("a file that says nothing, and no file at all, are the built-in closed policy")
+TEST_CASE("R21 a file that says nothing, and no file at all, are the built-in closed policy")
 {
     CHECK(policy_of("{}") == Policy());
     const Policy closed;

@@ -88,7 +88,7 @@ TEST_CASE("annotations read as what they say, others and the mark are not ours")
     CHECK(read_annotations({{"dev.anchorhold.run", "x"}})->nothing());
 }
 
-TEST_CASE("C-03: our prefix in another spelling is refused, not overlooked")
+TEST_CASE("R20 C-03: our prefix in another spelling is refused, not overlooked")
 {
     for (const std::string key : {"DEV.ANCHORHOLD.EGRESS", "Dev.anchorhold.egress",
                                   " dev.anchorhold.egress", "\tdev.anchorhold.run"})
@@ -118,7 +118,7 @@ TEST_CASE("B-48: a value that does not parse is refused, with its annotation")
           "annotation dev.anchorhold.allow: \"10.1.0.0/33\" has no prefix length of 0 to 32");
 }
 
-TEST_CASE("C-03: without any annotation of ours the policy's default holds, and it is said")
+TEST_CASE("R21 C-03: without any annotation of ours the policy's default holds, and it is said")
 {
     Request expected;
     expected.why = Why::nothing_asked;
@@ -202,7 +202,7 @@ TEST_CASE("a profile that is not there is refused, naming those that are")
     CHECK(refusal(policy, {our("profile", "ci")}, Code::invalid_request, "agent") == not_listed);
 }
 
-TEST_CASE("B-49: an annotation tightens freely and loosens up to the ceiling")
+TEST_CASE("R20 B-49: an annotation tightens freely and loosens up to the ceiling")
 {
     const Policy closed = policy_of(R"({"profiles":{"open":{}}})");
     const auto tightened = request(closed, {off}, "open");

@@ -16,7 +16,7 @@ ContainerId id_of(std::string_view text)
 
 } // namespace
 
-TEST_CASE("the key of a run is the pinned vector")
+TEST_CASE("R12 the key of a run is the pinned vector")
 {
     // printf '/run/runc\0box' | sha256sum
     CHECK(RunKey::of("/run/runc", id_of("box")).text() == "a36ce4d6dcb8");

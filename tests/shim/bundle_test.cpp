@@ -89,7 +89,7 @@ TEST_CASE("what is read stays with the directory, whatever its name leads to lat
     CHECK(names_in(place / "b").empty());
 }
 
-TEST_CASE("config.json is a regular file of its own, or refused (C-53, C-64)")
+TEST_CASE("R11 config.json is a regular file of its own, or refused (C-53, C-64)")
 {
     const Scratch place;
     const std::string name = "\"" + place / "config.json" + "\": ";
@@ -108,7 +108,7 @@ TEST_CASE("config.json is a regular file of its own, or refused (C-53, C-64)")
     CHECK(why_unread(place.path()) != "");
 }
 
-TEST_CASE("config.json has at most 16 MiB, and is not read to find out")
+TEST_CASE("R11 config.json has at most 16 MiB, and is not read to find out")
 {
     const Scratch place;
     place.file("config.json");
@@ -137,7 +137,7 @@ TEST_CASE("a config.json that others can write is refused")
 }
 
 TEST_CASE(
-    "the edited file takes the place, mode and owner of the old one, which stays whole (C-53)")
+    "R10 the edited file takes the place, mode and owner of the old one, which stays whole (C-53)")
 {
     const Scratch place;
     place.file("config.json", 0640);
@@ -169,7 +169,7 @@ TEST_CASE("a config.json that changed since it was read is not written over")
     CHECK(names_in(place.path()) == std::vector<std::string>{"config.json"});
 }
 
-TEST_CASE("what a crash left beside config.json is not mistaken for ours")
+TEST_CASE("R10 what a crash left beside config.json is not mistaken for ours")
 {
     const Scratch place;
     place.file("config.json");
@@ -184,7 +184,7 @@ TEST_CASE("what a crash left beside config.json is not mistaken for ours")
     CHECK(names_in(place.path()) == std::vector<std::string>{"config.json", "victim"});
 }
 
-TEST_CASE("a write that cannot finish leaves the old file and nothing beside it")
+TEST_CASE("R10 a write that cannot finish leaves the old file and nothing beside it")
 {
     const Scratch place;
     place.file("config.json");

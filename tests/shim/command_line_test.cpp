@@ -79,7 +79,7 @@ TEST_CASE("the delegate's name says whose table is used")
     CHECK(flavour_of("runc") == Flavour::runc);
 }
 
-TEST_CASE("runc's spellings of the bundle are all one bundle (C-12)")
+TEST_CASE("R1 runc's spellings of the bundle are all one bundle (C-12)")
 {
     CHECK(runc("create --bundle B id") == "create bundle=B@1+2 : id");
     CHECK(runc("create -bundle B id") == "create bundle=B@1+2 : id");
@@ -103,7 +103,7 @@ TEST_CASE("the last bundle wins, under every spelling")
     CHECK(crun("run -bX --bund Y id") == "run bundle=X@1.1 bundle=Y@2+2 : id");
 }
 
-TEST_CASE("a value that is called like a subcommand is a value (C-12)")
+TEST_CASE("R1 a value that is called like a subcommand is a value (C-12)")
 {
     CHECK(runc("--root create run --bundle B id") == "run root=create@0+2 bundle=B@3+2 : id");
     CHECK(runc("--log create --log-format json create id") ==
@@ -160,7 +160,7 @@ TEST_CASE("runc's exec ends its options at the id")
     CHECK(crun("exec -dte -d id cmd") == "exec detach@1.1 tty=e@1.2 detach@2.1 : id cmd");
 }
 
-TEST_CASE("crun's letters share words and its names are shortened")
+TEST_CASE("R1 crun's letters share words and its names are shortened")
 {
     CHECK(crun("create -bB id") == "create bundle=B@1.1 : id");
     CHECK(crun("create -b=B id") == "create bundle==B@1.1 : id");
@@ -203,7 +203,7 @@ TEST_CASE("an option that is not known never hides its neighbours from refusal")
     CHECK(runc("") == "other :");
 }
 
-TEST_CASE("creation with an unknown word or another config file is refused (C-12, C-33)")
+TEST_CASE("R3 R4 creation with an unknown word or another config file is refused (C-12, C-33)")
 {
     const auto refusal = [](const std::string& line, Flavour flavour) {
         const Status status = check_words(read_invocation(words(line), flavour));

@@ -67,7 +67,7 @@ TEST_CASE("without a command there is nothing to put the relay before (C-54)")
     CHECK(edited("{}", nothing()).text == "{}");
 }
 
-TEST_CASE("the network namespace ends as a fresh one, whatever stood there (C-10)")
+TEST_CASE("R22 R23 the network namespace ends as a fresh one, whatever stood there (C-10)")
 {
     const auto after = [](std::string_view namespaces) {
         const std::string text =
@@ -247,7 +247,7 @@ TEST_CASE("our mounts come last, and resolv.conf is covered where the engine mou
           "mounts[0].destination: expected a string");
 }
 
-TEST_CASE("our hooks: up behind the engine's, down before them (C-36, C-37)")
+TEST_CASE("R13 our hooks: up behind the engine's, down before them (C-36, C-37)")
 {
     const Plan plan = with_hooks();
     const std::string both = text_of({"{\"createRuntime\":[", up, "],\"poststop\":[", down, "]}"});
@@ -268,7 +268,7 @@ TEST_CASE("our hooks: up behind the engine's, down before them (C-36, C-37)")
     CHECK(refusal(R"({"hooks":{"poststop":1}})", plan) == "hooks.poststop: expected an array");
 }
 
-TEST_CASE("Docker's hook that plugs the network in is taken out, others stay (C-36)")
+TEST_CASE("R18 Docker's hook that plugs the network in is taken out, others stay (C-36)")
 {
     Plan plan = with_hooks();
     plan.hooks = false;
@@ -291,7 +291,7 @@ TEST_CASE("Docker's hook that plugs the network in is taken out, others stay (C-
           "hooks.prestart[0]: expected an object");
 }
 
-TEST_CASE("the mark is one annotation, and with it a second pass changes nothing")
+TEST_CASE("R9 the mark is one annotation, and with it a second pass changes nothing")
 {
     Plan plan = own_network();
     plan.mark = "0123456789ab.0011223344556677";
@@ -313,7 +313,7 @@ TEST_CASE("the mark is one annotation, and with it a second pass changes nothing
           "annotations[\"dev.anchorhold.run\"]: the edit mark of another run");
 }
 
-TEST_CASE("members we do not know, and numbers of any form, keep their bytes (C-13, C-34)")
+TEST_CASE("R9 members we do not know, and numbers of any form, keep their bytes (C-13, C-34)")
 {
     Plan plan = with_hooks();
     plan.network = NetworkNamespace::own;

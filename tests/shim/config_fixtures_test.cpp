@@ -64,7 +64,7 @@ std::vector<std::string> fixtures()
 
 } // namespace
 
-TEST_CASE("configs as ctr and podman write them change at the documented spots alone (C-13)")
+TEST_CASE("R9 configs as ctr and podman write them change at the documented spots alone (C-13)")
 {
     const Plan plan = everything();
     CHECK(fixtures().size() >= 30);

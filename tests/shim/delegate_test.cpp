@@ -23,7 +23,7 @@ Result<Caught> shell(const std::string& script)
 
 } // namespace
 
-TEST_CASE("a runtime that was named is fit or refused, never passed over (R6)")
+TEST_CASE("R6 a runtime that was named is fit or refused, never passed over")
 {
     CHECK(find_delegate("/bin/sh", "/bin/cat") == "/bin/sh");
     CHECK(find_delegate(std::nullopt, "/bin/cat") == "/bin/cat");
@@ -88,7 +88,7 @@ TEST_CASE("the child's mask and dispositions are the ones we were started with")
     CHECK(caught->text == wanted);
 }
 
-TEST_CASE("LISTEN_PID follows when it named us, else it is left alone (R5)")
+TEST_CASE("R5 LISTEN_PID follows when it named us, else it is left alone")
 {
     ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
     CHECK(shell("[ $LISTEN_PID = $$ ]")->status == 0);

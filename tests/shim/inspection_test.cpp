@@ -115,7 +115,7 @@ TEST_CASE("C-54: a section of the wrong type is said where it stands")
     CHECK(refusal("[]") == "the document: expected an object");
 }
 
-TEST_CASE("each dangerous capability in each set is a void, unless a user namespace bounds it")
+TEST_CASE("R17 each dangerous capability in each set is a void, unless a user namespace bounds it")
 {
     for (const std::string name :
          {"CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",

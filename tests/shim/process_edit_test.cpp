@@ -39,7 +39,7 @@ using Words = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("proxies and network capabilities do not come back through exec (C-22)")
+TEST_CASE("R24 proxies and network capabilities do not come back through exec (C-22)")
 {
     CHECK(edited(R"({"args":["env"],"env":["PATH=/bin","HTTP_PROXY=http://x:1","no_proxy=*"],)"
                  R"("capabilities":{"bounding":["CAP_KILL","CAP_NET_RAW"],)"

@@ -35,7 +35,7 @@ TEST_CASE("crun's log may name a backend that is no file")
     CHECK(target({"--log=file:/a", "create", "x"}, Flavour::runc).path == "file:/a");
 }
 
-TEST_CASE("a record is written as runc writes it (C-30)")
+TEST_CASE("R7 a record is written as runc writes it (C-30)")
 {
     const std::string line = "anchorhold: create x: no \"<a>&\\\" (invalid_policy)";
     CHECK(log_record(LogFormat::json, line, 1700000000) ==
@@ -59,7 +59,7 @@ TEST_CASE("an error is one line that names product, verb, run, sentence and code
           "anchorhold: endpoint model: no socket at /run/b.sock (endpoint_unavailable)");
 }
 
-TEST_CASE("an error stays one line of less than a kilobyte whatever the world says")
+TEST_CASE("R8 an error stays one line of less than a kilobyte whatever the world says")
 {
     const std::string nasty(3000, '\x1b');
     const Error error{Code::invalid_request, 0, "a\nb" + nasty};

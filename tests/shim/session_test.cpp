@@ -32,7 +32,7 @@ TEST_CASE("a link's name chooses a profile, but for the names of our own program
         CHECK(profile_in_name(plain) == std::nullopt);
 }
 
-TEST_CASE("the default root is the one that the delegate takes (R12)")
+TEST_CASE("R12 the default root is the one that the delegate takes")
 {
     const std::string xdg = "/run/user/7";
     CHECK(default_root(Flavour::runc, {true, true, xdg, {}}) == "/run/runc");
