@@ -87,8 +87,8 @@ by_file=$("$runtime" exec --process "$lab/process.json" long)
 # crun takes these variables for all there are, so PATH is among them.
 by_flag=$("$runtime" exec --env HTTP_PROXY=http://hunter2:1 --env all_proxy=hunter2 \
     --env KEPT=yes --env PATH=/bin long env)
-check "C-22 no proxy variable by exec --process" same 0 "$(count_proxies <<<"$by_file")"
-check "C-22 no proxy variable by exec --env" same 0 "$(count_proxies <<<"$by_flag")"
+check "R24 C-22 no proxy variable by exec --process" same 0 "$(count_proxies <<<"$by_file")"
+check "R24 C-22 no proxy variable by exec --env" same 0 "$(count_proxies <<<"$by_flag")"
 check "what else exec --process asks for stays" contains "$by_file" KEPT=yes
 check "what else exec --env asks for stays" contains "$by_flag" KEPT=yes
 check "the profile's variable reaches an exec" contains "$by_file" ANTHROPIC_BASE_URL=http

@@ -90,11 +90,11 @@ check "the bundle that all these are made from is accepted" is_accepted
 # ---- annotations --------------------------------------------------------------------------------
 
 socket=$brokers/model/broker.sock
-refuses invalid_request "an unknown key under our prefix" "$(annotate dev.anchorhold.egres off)"
+refuses invalid_request "R20 an unknown key under our prefix" "$(annotate dev.anchorhold.egres off)"
 refuses invalid_request "C-03 our key with a blank behind it" \
     "$(annotate 'dev.anchorhold.egress ' off)"
 refuses invalid_request "C-03 our key in capitals" "$(annotate DEV.ANCHORHOLD.EGRESS off)"
-refuses invalid_request "an egress that does not exist" "$(annotate dev.anchorhold.egress closed)"
+refuses invalid_request "R20 an egress that does not exist" "$(annotate dev.anchorhold.egress closed)"
 refuses invalid_request "a profile that does not exist" "$(annotate dev.anchorhold.profile nobody)"
 refuses invalid_request "an unknown word for require" "$(annotate dev.anchorhold.require maybe)"
 refuses invalid_request "B-48 port 0" "$(ask "model:0=unix:$socket")"
@@ -163,12 +163,12 @@ fill() { # 100 MB of one string
 open("config.json", "w").write("{\"zz\":\"" + "a" * 100_000_000 + "\"," + text[1:])'
 }
 replace() { printf "$1" >config.json; }
-refuses_text config_ambiguous "C-50 linux twice" insert '"linux": {}'
-refuses_text config_ambiguous "C-50 hooks twice" insert '"hooks": null'
-refuses_text config_ambiguous "C-50 process twice" insert '"process": null'
-refuses_text config_ambiguous "C-50 namespaces twice" \
+refuses_text config_ambiguous "R11 C-50 linux twice" insert '"linux": {}'
+refuses_text config_ambiguous "R11 C-50 hooks twice" insert '"hooks": null'
+refuses_text config_ambiguous "R11 C-50 process twice" insert '"process": null'
+refuses_text config_ambiguous "R11 C-50 namespaces twice" \
     sed -i 's/"namespaces":/"namespaces": [], &/' config.json
-refuses_text config_ambiguous "C-50 an annotation twice" \
+refuses_text config_ambiguous "R11 C-50 an annotation twice" \
     sed -i 's/"annotations": {/&"dev.anchorhold.endpoints": "", /' config.json
 refuses_text config_ambiguous "a key in another case: Linux" insert '"Linux": {}'
 refuses_text config_ambiguous "a key in another case: hooK\\u017f" insert '"hook\\u017f": {}'
@@ -177,7 +177,7 @@ refuses_text config_ambiguous "C-52 a key that is no UTF-8" insert '"z\xff": 1'
 refuses_text config_ambiguous "C-67 10,000 arrays in each other" nest 10000 '[' ']'
 refuses_text config_ambiguous "C-67 10,000 objects in each other" nest 10000 '{"a":' '}'
 refuses_text config_ambiguous "C-67 1,000,000 arrays in each other" nest 1000000 '[' ']'
-refuses_text invalid_request "C-64 100 MB" fill
+refuses_text invalid_request "R11 C-64 100 MB" fill
 refuses_text config_ambiguous "C-64 truncated" truncate -s -100 config.json
 refuses_text config_ambiguous "C-64 empty" truncate -s 0 config.json
 refuses_text config_ambiguous "C-64 null" replace null
@@ -191,7 +191,7 @@ refuses_text invalid_request "C-64 a directory named config.json" \
     sh -c 'rm config.json; mkdir config.json'
 refuses_text invalid_request "C-64 a FIFO named config.json" \
     sh -c 'rm config.json; mkfifo config.json'
-refuses_text invalid_request "C-53 a symlink named config.json" \
+refuses_text invalid_request "R11 C-53 a symlink named config.json" \
     sh -c "mv config.json $lab/x; ln -s $lab/x config.json"
 
 # ---- sections -----------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ refuses bundle_voids_posture "B-57 an annotation that steers the runtime" \
     '.annotations["run.oci.seccomp_bpf_data"] = "x"'
 refuses bundle_voids_posture "the host's processes" \
     'del(.linux.namespaces[] | select(.type == "pid"))'
-refuses bundle_voids_posture "CAP_SYS_ADMIN" '.process.capabilities.bounding += ["CAP_SYS_ADMIN"]'
+refuses bundle_voids_posture "R17 CAP_SYS_ADMIN" '.process.capabilities.bounding += ["CAP_SYS_ADMIN"]'
 refuses bundle_voids_posture "the host's /run" \
     '.mounts += [{destination: "/mnt", type: "bind", source: "/run", options: ["rbind"]}]'
 
@@ -233,7 +233,7 @@ refuses bundle_voids_posture "the host's /run" \
 
 fine_bundle
 options=(--frob x)
-check "C-12 an option nobody knows" is_refused invalid_request create
+check "R3 C-12 an option nobody knows" is_refused invalid_request create
 options=()
 
 # What later versions bring is refused until then, never taken for something looser.
@@ -263,7 +263,7 @@ fine_bundle
 mount --no-mtab --bind "$bad" "$bad"
 mount --no-mtab -o remount,bind,ro "$bad"
 remember_kernel
-check "C-53 a read-only bundle" is_refused network_setup_failed
+check "R10 C-53 a read-only bundle" is_refused network_setup_failed
 umount "$bad"
 remember_kernel
 
@@ -285,7 +285,7 @@ check "C-30 a text log gets one line of text" \
     grep -E '^time="[^"]*" level=error msg="anchorhold: create bad: ' "$lab/log.text"
 check "C-30 a log that cannot be written changes nothing" same 1 \
     "$("$runtime" --log "$lab/none/log" create --bundle "$bad" bad 2>/dev/null; echo $?)"
-check "C-44 restore is refused" contains \
+check "R2 C-44 restore is refused" contains \
     "$("$runtime" restore --bundle "$bad" --image-path "$lab" bad 2>&1)" "anchorhold: restore bad: "
 
 check "nothing is left" nothing_left

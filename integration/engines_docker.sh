@@ -90,7 +90,7 @@ check "with --tmpfs /run and --volume" answers model --tmpfs /run --volume "$lab
 check "with --pids-limit 100" answers model --pids-limit 100 cell:1
 check "with --security-opt seccomp=unconfined" answers model --security-opt seccomp=unconfined cell:1
 check "with --network none" answers model --network none cell:1
-check "with --network host" answers model --network host cell:1
+check "R22 with --network host" answers model --network host cell:1
 check "with --network web and a published port" answers model --network web -p 8088:5555 cell:1
 check "in an image of user 1000" answers model poor:1
 check "in an image of one static program" answers model scratch:1
@@ -127,7 +127,7 @@ judge severed ", severed"
 judge unconfined ", severed, with --network host and no seccomp"
 judge execd ", from an exec"
 check "an exec --privileged is refused" contains "$privileged" "(bundle_voids_posture)"
-check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+check "R24 C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
 check "C-22 and what else it was given" contains "$environment" KEPT=yes
 check "C-14 nor does the command" same "" \
     "$(docker_run off --rm --env ALL_PROXY=socks5h://proxy.example:1 cell:1 env | grep -i proxy)"
@@ -136,18 +136,18 @@ check "C-14 nor does the command" same "" \
 
 # dockerd plugs its network in by a hook of its own, where create would wait for it.
 links() { docker_run "$1" --rm "${@:2}" cell:1 ls /sys/class/net | xargs; }
-check "its links, on docker0" same lo "$(links off)"
-check "its links, on a user-defined network" same lo "$(links model --network web)"
+check "R18 its links, on docker0" same lo "$(links off)"
+check "R18 its links, on a user-defined network" same lo "$(links model --network web)"
 docker_run plain --detach --name base cell:1 sleep infinity >/dev/null
-check "C-10 its links, in another container's network" same lo "$(links off --network container:base)"
+check "R23 C-10 its links, in another container's network" same lo "$(links off --network container:base)"
 check "C-10 without us, in another container's network" \
     same "eth0 lo" "$(links plain --network container:base)"
 in_docker rm --force base >/dev/null
 check "its links: without us, on docker0" same "eth0 lo" "$(links plain)"
 docker_run off --name kept --network web cell:1 true
-check "C-36 Docker's hook is in the record" contains "$(jq -r '.removed_hooks[]' \
+check "R18 C-36 Docker's hook is in the record" contains "$(jq -r '.removed_hooks[]' \
     "$(grep -l "\"$(in_docker inspect --format '{{.Id}}' kept)\"" "$lab"/state/ended/*)")" /
-check "docker rm of it" in_docker rm kept
+check "R18 docker rm of it" in_docker rm kept
 check "nothing is left of those" nothing_left
 
 # The resolver at 127.0.0.11 is there on every user-defined network, and answers from the host.
@@ -166,7 +166,7 @@ live model other
 for way in "${network_ways[@]}" 'sh=ip -4 addr show dev eth1'; do
     check "network connect: without us, $way" contains "$without_us" "$way reached"
     for profile in off model; do
-        check "network connect: refused under $profile, $way" refused_at_once \
+        check "R16 network connect: refused under $profile, $way" refused_at_once \
             "$(in_docker exec "live-$profile" attempt "$way")" "$way"
     done
 done

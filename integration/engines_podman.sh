@@ -80,7 +80,7 @@ after_next() {
 }
 check "with --uidmap" after_next answers cell --uidmap 0:200000:65536 --gidmap 0:200000:65536
 check "with --network none" answers cell --network none
-check "with --network host" answers cell --network host
+check "R22 with --network host" answers cell --network host
 check "with --security-opt seccomp=unconfined" answers cell --security-opt seccomp=unconfined
 check "in an image of one static program" answers scratch
 
@@ -101,12 +101,12 @@ check "nothing is left of it all" nothing_left
 judge severed ", severed, with --network host and no seccomp"
 judge relayed ", from an exec"
 check "an exec --privileged is refused" contains "$privileged" "(bundle_voids_posture)"
-check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+check "R24 C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
 check "C-22 and what else it was given" contains "$environment" KEPT=yes
 
 only_lo() { same lo "$(podman_run --rm "$@" localhost/cell:1 ls /sys/class/net)" && nothing_left; }
 check "its links: with podman's bridge, which is made before" only_lo
-check "its links: with --uidmap, where podman plugs in after create" \
+check "R16 its links: with --uidmap, where podman plugs in after create" \
     after_next only_lo --uidmap 0:200000:65536 --gidmap 0:200000:65536
 check "its links: without us, eth0 too" same "eth0
 lo" "$(podman_run --rm --runtime plain localhost/cell:1 ls /sys/class/net)"
@@ -120,11 +120,11 @@ for way in "${late[@]:6}"; do
 done
 podman_run --detach --name base --runtime plain localhost/cell:1 sleep infinity >/dev/null
 remember_kernel
-check "C-10 its links: in another container's network" only_lo --network container:base
+check "R23 C-10 its links: in another container's network" only_lo --network container:base
 in_podman rm --force --time 0 base >/dev/null
 remember_kernel
 
-check "C-03 an image cannot ask for open" same lo \
+check "R20 C-03 an image cannot ask for open" same lo \
     "$(podman_run --rm localhost/loose:1 ls /sys/class/net)"
 
 # ---- what is granted in podman's own network ----------------------------------------------------

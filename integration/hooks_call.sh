@@ -78,7 +78,7 @@ cp /bin/true "$lab/evil/libc.so.6"
 cell
 plan
 up env "LD_LIBRARY_PATH=$lab/evil"
-worked "an engine's LD_LIBRARY_PATH decides nothing"
+worked "R26 an engine's LD_LIBRARY_PATH decides nothing"
 end_cell
 
 # ---- where it says so ---------------------------------------------------------------------------
@@ -133,7 +133,7 @@ wait "$waiting"
 check "and they are enough" same "0 enforced" "$? $(record .state)"
 end_cell
 
-# C-37, R14: the runtime is killed; so is its hook.
+# C-37: the runtime is killed; so is its hook.
 cell
 plan
 exec 7<>"$lab/input"
@@ -147,7 +147,7 @@ check "a hook waits for its runtime" test -e "/proc/$waiting"
 kill -KILL "$runtime"
 wait "$runtime" 2>/dev/null
 timeout 4 tail --pid="$waiting" -f /dev/null
-check "a hook whose runtime was killed ends at once" same 0 $?
+check "R14 a hook whose runtime was killed ends at once" same 0 $?
 check "its run is still planned, its creator's to take back" same planned "$(record .state)"
 exec 7<&-
 end_cell
@@ -162,7 +162,7 @@ end_cell
 # C-35: it leaves no process behind, so a reader of its output sees the end.
 cell
 plan
-check "a reader of its output sees the end at once" same "" "$(timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
+check "R14 a reader of its output sees the end at once" same "" "$(timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
 end_cell
 
 finish

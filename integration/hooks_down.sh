@@ -227,7 +227,7 @@ while read -r name ordinal; do
     [ -z "$(left)" ] || bad+="$name $ordinal: $(left); "
 done <"$lab/steps"
 check "up was killed at each of its steps" test "$(wc -l <"$lab/steps")" -gt 15
-check "and nothing was left of any" same "" "$bad"
+check "R14 and nothing was left of any" same "" "$bad"
 
 cell
 plan

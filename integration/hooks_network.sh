@@ -113,7 +113,7 @@ up_is_killed() {
         rm -f "$state"/ended/*
     done <"$lab/steps"
     check "$1: up was killed at each of its steps${2:+ beside a run that lives}" test "$(wc -l <"$lab/steps")" -gt 12
-    check "$1: and nothing was left of any" same "" "$bad"
+    check "R14 $1: and nothing was left of any" same "" "$bad"
 }
 
 # KIND WITNESS VERB
@@ -181,7 +181,7 @@ up_is_refused() {
         rm -f "$state"/ended/*
     done <"$lab/steps"
     check "$1: up was refused at each of its steps" test "$(wc -l <"$lab/steps")" -gt 20
-    check "$1: said so in a line, and left nothing" same "" "$bad"
+    check "R14 $1: said so in a line, and left nothing" same "" "$bad"
 }
 
 before_all=$(kernel)

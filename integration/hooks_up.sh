@@ -58,8 +58,8 @@ serve nsenter -t "$init" -n "${server[@]}" "$guest" 7001
 serve nsenter -t "$init" -n "${server[@]}" 127.0.0.11 53
 serve nsenter -t "$init" -n "${server[@]}" 127.0.0.1 7002
 from_host() { python3 "$here/hooks_peer.py" ask "$@"; }
-check "tcp over a link that came later is reset" same ECONNREFUSED "$(ask tcp "$host" 7000)"
-check "udp over a link that came later is refused at once" same EPERM "$(ask udp "$host" 7000)"
+check "R17 tcp over a link that came later is reset" same ECONNREFUSED "$(ask tcp "$host" 7000)"
+check "R17 udp over a link that came later is refused at once" same EPERM "$(ask udp "$host" 7000)"
 check "nobody gets in by a link that came later" same silence "$(from_host tcp "$guest" 7001)"
 check "Docker's resolver is reset by tcp" same ECONNREFUSED "$(ask tcp 127.0.0.11 53)"
 check "Docker's resolver is refused by udp" same EPERM "$(ask udp 127.0.0.11 53)"

@@ -248,7 +248,7 @@ own_users='.linux.namespaces += [{type: "user"}]
     | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}]
     | .linux.gidMappings = .linux.uidMappings
     | .process.capabilities |= map_values(. + ["CAP_SYS_ADMIN"])'
-check "CAP_SYS_ADMIN in a user namespace of its own" contains \
+check "R17 CAP_SYS_ADMIN in a user namespace of its own" contains \
     "$(runs "$own_users | .root.readonly = true" 'echo ran')" ran
 check "a /proc that only others than root could write is advised about" same true \
     "$(runs 'del(.linux.readonlyPaths) | .process.user = {uid: 1000, gid: 1000}
@@ -265,15 +265,15 @@ own_network() { # own_network FILTER: neither the host's nor the other one, and 
     contains "$seen" "LOOPBACK,UP" && ! grep -F "$(readlink /proc/self/ns/net)" <<<"$seen" &&
         ! grep -F "[$(stat -Lc %i /run/netns/other)]" <<<"$seen"
 }
-check "C-10 a joined namespace is replaced" own_network "$netns.path = \"/run/netns/other\""
+check "R23 C-10 a joined namespace is replaced" own_network "$netns.path = \"/run/netns/other\""
 check "C-10 the record names what stood there" same '"/run/netns/other"' "$(recorded .replaced_netns)"
-check "C-10 the host's is replaced" own_network "del($netns)"
+check "R22 C-10 the host's is replaced" own_network "del($netns)"
 check "C-10 the record says so" same '"the host'"'"'s"' "$(recorded .replaced_netns)"
 check "C-10 a fresh one stays" own_network .
 check "C-10 nothing was replaced" same '""' "$(recorded .replaced_netns)"
 asked='.annotations["dev.anchorhold.require"] = "asked"'
 bundle void "$asked | $netns.path = \"/run/netns/other\"" sh
-check "C-10 under require: asked it is refused" is_refused posture_unavailable \
+check "R23 C-10 under require: asked it is refused" is_refused posture_unavailable \
     "its network namespace (/run/netns/other) would be replaced"
 
 # ---- writable parents ---------------------------------------------------------------------------

@@ -163,14 +163,14 @@ one=$pause
 bundle alien "$(netns /var/run/netns/cni-two)" sh -c 'echo up; exec sleep infinity'
 start_ready "$delegate_path" run --bundle "$lab/b/alien" alien </dev/null
 pause=$(pid_of alien)
-check "a container whose sandbox has no record is refused" refused_as posture_unavailable \
+check "R19 a container whose sandbox has no record is refused" refused_as posture_unavailable \
     "the sandbox of its pod has no record of ours" orphan "$model |
     .annotations += {\"io.kubernetes.cri.sandbox-id\": \"one\"}"
 end alien
 sandbox two cni-two "$(asks endpoints "other:8080=unix:$brokers/other/broker.sock")"
 answers=$(container stranger "$(asks egress off) |
     .annotations += {\"io.kubernetes.cri.sandbox-id\": \"one\"}" attempt ask=8080)
-check "an annotation that names another pod's sandbox leads nowhere" \
+check "R19 an annotation that names another pod's sandbox leads nowhere" \
     contains "$answers" "ask=8080 refused"
 check "nor to the other's broker" refused_as endpoint_unavailable \
     "the container's pod was created without it" stranger "$model |
@@ -182,7 +182,7 @@ policy '{ceiling: "allowlist"}'
 answers=$(container plain "$(asks egress off) | .linux.namespaces |= map(if .type == \"ipc\"
     then del(.path) else . end)" attempt ask=8080 "${ways[@]}")
 check "under a profile that makes no pods a claim is no claim" contains "$answers" "ask=8080 refused"
-check "a pod's container is refused there, and told the remedy" refused_as bundle_voids_posture \
+check "R23 a pod's container is refused there, and told the remedy" refused_as bundle_voids_posture \
     'give its handler'"'"'s profile "cri": true' plain "$model"
 policy "$cri_policy"
 pause=$one

@@ -59,7 +59,7 @@ refused "a container that asks for less" "$answers"
 for way in ask=8080 tcp=127.0.0.1:7001; do
     check "a container that asks for less: refused, $way" contains "$answers" "$way refused"
 done
-check "an endpoint that the pod lacks is refused" refused_as endpoint_unavailable \
+check "R19 an endpoint that the pod lacks is refused" refused_as endpoint_unavailable \
     "endpoint other: the container's pod was created without it" relayed/more \
     "$(asks endpoints "$(endpoint model 8080), $(endpoint other 8081)")"
 wide="$(asks egress allowlist) | $(asks allow 1.1.1.1)"
@@ -94,7 +94,7 @@ check "and is refused when it is required" refused_as posture_unavailable \
 remove_pod listed
 
 run_pod blind blind "$wide"
-refused "a pod whose annotations are not passed on" "$(to_its_end blind/first . attempt "${ways[@]}")"
+refused "R21 a pod whose annotations are not passed on" "$(to_its_end blind/first . attempt "${ways[@]}")"
 check "its record says that nothing was asked" same '["severed","nothing_asked"]' \
     "$(record_of blind | jq -c '[.posture, .why]')"
 remove_pod blind
@@ -127,7 +127,7 @@ remove_pod powers
 
 run_pod older turned
 ln -sfn "$runtime" "$lab/bin/turned"
-check "a sandbox from before us is none of ours" refused_as posture_unavailable \
+check "R19 a sandbox from before us is none of ours" refused_as posture_unavailable \
     "the sandbox of its pod has no record of ours; create the pod with this handler" older/first .
 remove_pod older
 run_pod turned turned
@@ -144,7 +144,7 @@ reached "hostNetwork, without us" "$(to_its_end open/first "$on_host" attempt "$
 remove_pod open
 run_pod hostly anchorhold "$on_host | $model"
 answers=$(to_its_end hostly/first "$on_host" attempt ask=8080 "${ways[@]}")
-refused "hostNetwork" "$answers"
+refused "R22 hostNetwork" "$answers"
 check "hostNetwork: the model answers" contains "$answers" "ask=8080 reached"
 remove_pod hostly
 run_pod listed anchorhold "$on_host | $(asks egress allowlist) | $(asks allow "$granted_rules")"

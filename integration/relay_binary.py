@@ -24,7 +24,7 @@ def segments(elf):
     return [struct.unpack_from("=I28xQ", elf, at) for at in headers]
 
 
-@case("it needs no loader, no library and no name service")
+@case("R26 it needs no loader, no library and no name service")
 def _(_):
     elf = content()
     assert not {PT_DYNAMIC, PT_INTERP} & {kind for kind, _ in segments(elf)}

@@ -50,9 +50,9 @@ alone() { # FILTER
     same lo "$(in_cell alone)" && nothing_left
 }
 where() { echo ".linux.namespaces |= map(if .type == \"network\" then $1 else . end)"; }
-check "C-10 another namespace by path" alone "$(where '. + {path: "/run/netns/internet"}')"
-check "C-10 the host's by path" alone "$(where ". + {path: \"/proc/$$/ns/net\"}")"
-check "C-10 the host's, no entry" alone "$(where empty)"
+check "R23 C-10 another namespace by path" alone "$(where '. + {path: "/run/netns/internet"}')"
+check "R22 C-10 the host's by path" alone "$(where ". + {path: \"/proc/$$/ns/net\"}")"
+check "R22 C-10 the host's, no entry" alone "$(where empty)"
 check "C-10 an empty path" alone "$(where '. + {path: ""}')"
 bundle joins "$(where '. + {path: "/run/netns/internet"}')" ls /sys/class/net
 check "C-10 without us the path is joined" contains "$(without_us joins .)" down0

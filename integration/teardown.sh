@@ -89,7 +89,7 @@ for posture in severed relayed; do
     check "delete after init was killed, $posture" init_killed "$filter"
     check "run and INT, $posture" interrupted "$filter"
 done
-check "C-46 delete --force of what is not there" deleted_twice
+check "R15 C-46 delete --force of what is not there" deleted_twice
 
 # ---- a live run stands --------------------------------------------------------------------------
 

@@ -46,8 +46,8 @@ kill_cell cell
 check "one that has ended is deleted" same 0 "$("$runtime" delete cell; echo $?)"
 check "with all that we made for it" gone cell
 check "and its last record is kept" same ended "$(jq -r .state "$lab"/state/ended/*.json)"
-check "a second delete is as the runtime's" like_the_runtime delete cell
-check "a forced one as well" like_the_runtime delete --force cell
+check "R15 a second delete is as the runtime's" like_the_runtime delete cell
+check "R15 a forced one as well" like_the_runtime delete --force cell
 
 cell cell
 check "a container that runs is deleted by force" same 0 "$("$runtime" delete --force cell; echo $?)"
@@ -58,7 +58,7 @@ check "one that never started is deleted by force" same 0 "$("$runtime" delete -
 check "and is gone as well" gone cell
 
 cell cell
-check "an engine's clean-up has no environment" same 0 "$(
+check "R6 R26 an engine's clean-up has no environment" same 0 "$(
     env -i "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/state" \
         delete --force cell; echo $?)"
 check "and leaves nothing" gone cell
@@ -69,7 +69,7 @@ kill_cell cell
 mv "$hook" "$hook.away"
 printf '#!/bin/sh\ncat >/dev/null\nexit 1\n' >"$hook"
 chmod 755 "$hook"
-check "with a hook that fails the container is deleted" same 0 \
+check "R15 with a hook that fails the container is deleted" same 0 \
     "$("$runtime" delete cell 2>/dev/null; echo $?)"
 check "and torn down" gone cell
 mv "$hook.away" "$hook"
@@ -77,7 +77,7 @@ mv "$hook.away" "$hook"
 cell cell
 kill_cell cell
 echo '{' >"$(echo "$lab"/state/runs/*/record.json)"
-check "with a record that nobody can read it is deleted" same 0 \
+check "R15 with a record that nobody can read it is deleted" same 0 \
     "$("$runtime" delete cell; echo $?)"
 check "for the runtime at least" same 1 "$("$delegate_path" state cell >/dev/null 2>&1; echo $?)"
 rm -rf "$lab"/state/runs/*
@@ -85,7 +85,7 @@ rm -rf "$lab"/state/runs/*
 cell cell
 kill_cell cell
 chmod 777 "$lab/state"
-check "with a state directory that nobody trusts it is deleted" same 0 \
+check "R15 with a state directory that nobody trusts it is deleted" same 0 \
     "$("$runtime" delete cell; echo $?)"
 chmod 711 "$lab/state"
 rm -rf "$lab"/state/runs/*

@@ -55,13 +55,13 @@ names() { sed -n 's/=.*//p' | sort | grep -v '^HOME$'; }
 
 check "control: proxies come in by an engine's process" \
     same 5 "$(by_file "$delegate_path" control . env | proxies)"
-check "an engine's process is rid of its proxies" same 0 "$(by_file "$runtime" cell . env | proxies)"
+check "R24 an engine's process is rid of its proxies" same 0 "$(by_file "$runtime" cell . env | proxies)"
 check "the rest of its environment stays, the profile's comes" same $'B\nPATH\nTOLD' \
     "$(by_file "$runtime" cell . env | names)"
 check "the engine's file is as it was" sha256sum --quiet -c "$lab/process.sum"
 check "control: network capabilities come in by an engine's process" \
     same 3 "$(by_file "$delegate_path" control . cat /proc/self/status | network_caps)"
-check "an engine's process is rid of network capabilities" \
+check "R24 an engine's process is rid of network capabilities" \
     same 0 "$(by_file "$runtime" cell . cat /proc/self/status | network_caps)"
 check "other capabilities stay" contains "$(by_file "$runtime" cell . cat /proc/self/status)" \
     $'CapEff:\t0000000000000020'

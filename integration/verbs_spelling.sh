@@ -26,20 +26,21 @@ spelled() {
     wanted=$(timeout 30 "$delegate_path" "$@" </dev/null 2>&1)
     got=$(timeout 30 "$runtime" "$@" </dev/null 2>&1)
     check "control: $* runs a bundle with its proxies" [ "${wanted##* }" = 3 ]
-    check "$* runs it without" same "${wanted% *} 0" "$got"
+    check "R1 $* runs it without" same "${wanted% *} 0" "$got"
 }
 # nobody WORD...: the runtime does not run it, nor do we, whoever says so.
 ran() { "$@" 2>/dev/null </dev/null | grep -E '^(it|other) [0-9]'; }
 nobody() {
     check "control: $* is refused by the runtime" same "" "$(ran "$delegate_path" "$@")"
-    check "$* is run by nobody" same "" "$(ran "$runtime" "$@")"
+    check "R1 $* is run by nobody" same "" "$(ran "$runtime" "$@")"
 }
-# ours WORD...: the runtime would run it; we refuse, in one line.
+# ours RULE WORD...: the runtime would run it; we refuse, in one line.
 ours() {
-    local said status
+    local rule=$1 said status
+    shift
     said=$("$runtime" "$@" 2>&1)
     status=$?
-    check "$* is refused by us" eval 'same 1 $status && same 1 "$(grep -c . <<<"$said")" &&
+    check "$rule $* is refused by us" eval 'same 1 $status && same 1 "$(grep -c . <<<"$said")" &&
         contains "$said" "anchorhold: " && contains "$said" "(invalid_request)"'
 }
 
@@ -67,10 +68,10 @@ if [[ $delegate == crun ]]; then
     spelled run --no-p -bit x
     nobody run x --bundle it
     nobody run -b=it x
-    ours run -f "$b/it/config.json" -b other x
-    ours run -bother -f"$b/it/config.json" x
-    ours run --conf="$b/it/config.json" -b other x
-    ours run --config "$b/it/config.json" -b other x
+    ours R4 run -f "$b/it/config.json" -b other x
+    ours R4 run -bother -f"$b/it/config.json" x
+    ours R4 run --conf="$b/it/config.json" -b other x
+    ours R4 run --config "$b/it/config.json" -b other x
 else
     spelled run -bundle it x
     spelled run -b=it x
@@ -83,8 +84,8 @@ else
     nobody run --config "$b/it/config.json" -b other x
 fi
 nobody run --frob --bundle it x
-ours run --frob --bundle it x
-ours --frob run --bundle it x
+ours R3 run --frob --bundle it x
+ours R3 --frob run --bundle it x
 
 # ---- our own words ------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ wrong --ah-policy "$lab/writable.json" --ah-runtime "$delegate_path"
 # What Docker's shell makes of a path with a blank.
 check "a path that a shell has split starts nothing" same "" \
     "$(run_own --ah-policy "$lab/my" policy.json "${it[@]}" | grep '^it ')"
-check "without a policy file at the default place nothing is open" same "it 0" \
+check "R21 without a policy file at the default place nothing is open" same "it 0" \
     "$(run_own --ah-runtime "$delegate_path" "${it[@]}")"
 
 # ---- the runtime of a run whose policy broke ----------------------------------------------------

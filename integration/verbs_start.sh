@@ -79,7 +79,7 @@ plug
 check "the container starts" same 0 "$(start cell; echo $?)"
 said=$(first_lines)
 check "the command runs" contains "$said" ran
-check "without the interface" same "" "$(grep 'eth0 1' <<<"$said")"
+check "R16 without the interface" same "" "$(grep 'eth0 1' <<<"$said")"
 check "a start that works says nothing" same "" "$(cat "$lab/err" "$log" 2>/dev/null)"
 check "a second start is the runtime's to refuse" same 1 "$(start cell; echo $?)"
 check "and harms nothing" same running "$("$runtime" state cell | jq -r .status)"
@@ -98,7 +98,7 @@ printf '#!/bin/sh\necho "anchorhold: hook guard: no" >&2\nexit 1\n' >"$lab/faili
 chmod 755 "$lab/failing"
 mv "$hook" "$hook.away"
 cp "$lab/failing" "$hook"
-check "an interface that stays stops the container" refused failing \
+check "R16 an interface that stays stops the container" refused failing \
     "eth0 was plugged in after create and cannot be taken away: anchorhold: hook guard: no"
 check "and is torn down though its hook fails" same "" "$(ls "$lab/state/runs")"
 mv "$hook.away" "$hook"

@@ -102,10 +102,10 @@ def mirror(front, status):
 def handed_over():
     for status in (1, 42, 255):
         wanted, got = mirror([STANDIN], status), mirror([*SHIM, "--ah-runtime", STANDIN], status)
-        case(f"a runtime below us is handed what we were handed, and its {status} is ours",
+        case(f"R5 a runtime below us is handed what we were handed, and its {status} is ours",
              wanted == got and wanted[0] == status, f"runtime: {wanted}\nshim:    {got}")
     died = beside(words_for(), env={"MODE": "die"}, stderr=subprocess.DEVNULL)
-    case("a runtime that is killed is reported as a shell would", died.wait(60) == 137)
+    case("R5 a runtime that is killed is reported as a shell would", died.wait(60) == 137)
 
 
 def line_of(child):
@@ -120,7 +120,7 @@ def signals():
     for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "WINCH", "CONT", "PIPE", "ALRM", "TTOU"):
         os.kill(child.pid, signal.Signals["SIG" + name])
         got = line_of(child)
-        case(f"SIG{name} is passed on", got == "SIG" + name, got)
+        case(f"R5 SIG{name} is passed on", got == "SIG" + name, got)
     os.kill(child.pid, signal.SIGUSR2)
     case("and the status of what it ended", child.wait(60) == 9 and up.startswith("up "))
 
@@ -135,7 +135,7 @@ def death():
     pidfd = os.pidfd_open(pid)
     child.kill()
     child.wait(60)
-    case("killed, we take the runtime along", ended(pidfd))
+    case("R5 killed, we take the runtime along", ended(pidfd))
     os.close(pidfd)
     # As an engine does then; the standin of a runtime says that all is well.
     done = subprocess.run([*SHIM, "--ah-runtime", STANDIN, "delete", "--force", "idle"],
