@@ -121,8 +121,9 @@ TEST_CASE("what sockets a profile lets through is what it let through before and
 
 TEST_CASE("engines' own configs come back changed in nothing but the rules that permit")
 {
-    for (const char* const name : {"ctr-seccomp", "ctr-plain", "podman-plain", "podman-privileged",
-                                   "podman-cap-drop-all", "podman-seccomp-unconfined"}) {
+    for (const char* const name :
+         {"ctr-seccomp", "ctr-plain", "podman-plain", "podman-privileged", "podman-cap-drop-all",
+          "podman-seccomp-unconfined", "docker-plain", "cri-sandbox"}) {
         CAPTURE(name);
         const json::Document before =
             parsed(source_file("tests/fixtures/" + std::string(name) + ".json"));
