@@ -68,6 +68,8 @@ if [[ $delegate == crun ]]; then
     spelled run --no-p -bit x
     nobody run x --bundle it
     nobody run -b=it x
+    check "control: the runtime runs what another file says" same "it 3" \
+        "$(ran "$delegate_path" run -f "$b/it/config.json" -b other x)"
     ours R4 run -f "$b/it/config.json" -b other x
     ours R4 run -bother -f"$b/it/config.json" x
     ours R4 run --conf="$b/it/config.json" -b other x
