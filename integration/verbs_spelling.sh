@@ -106,6 +106,16 @@ check "an option wins over the name" same "it 0" \
 check "the names of our own programs choose none" same "it 0" "$(
     ln -s anchorhold "$lab/bin/anchorhold-gate"
     own[0]=$lab/bin/anchorhold-gate && run_own "${in_policy[@]}" "${it[@]}")"
+# By another name, so that only the file itself tells.
+ln "$lab/bin/anchorhold" "$lab/bin/$delegate-ours"
+ourselves() { # ourselves PLACE WORD...
+    local said
+    said=$(run_own "${in_policy[@]}" --ah-runtime "$lab/bin/$delegate-ours" "${@:2}")
+    same "1 anchorhold: $1: runtime \"$lab/bin/$delegate-ours\" is anchorhold itself; name the runtime \
+below it (invalid_request)" "$? $said"
+}
+check "R6 we are not the runtime below ourselves: run" ourselves "run x" "${it[@]}"
+check "R6 we are not the runtime below ourselves: state" ourselves state state x
 check "a profile that is not there is refused" contains \
     "$(run_own "${in_policy[@]}" --ah-profile=nowhere "${it[@]}")" "(invalid_"
 
