@@ -275,6 +275,11 @@ asked='.annotations["dev.anchorhold.require"] = "asked"'
 bundle void "$asked | $netns.path = \"/run/netns/other\"" sh
 check "R23 C-10 under require: asked it is refused" is_refused posture_unavailable \
     "its network namespace (/run/netns/other) would be replaced"
+bundle void "$asked | del($netns)" sh
+check "R22 C-10 so is the host's" is_refused posture_unavailable \
+    "its network namespace (the host's) would be replaced"
+bundle void "$asked" true
+check "C-10 and a fresh one is not" same 0 "$(in_cell void >/dev/null 2>&1; echo $?)"
 
 # ---- writable parents ---------------------------------------------------------------------------
 
