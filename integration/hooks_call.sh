@@ -79,6 +79,10 @@ cell
 plan
 up env "LD_LIBRARY_PATH=$lab/evil"
 worked "R26 an engine's LD_LIBRARY_PATH decides nothing"
+check "R26 nor does it for the shim" same "$(gc --dry-run; echo $?)" "$(
+    env -i "LD_LIBRARY_PATH=$lab/evil" "$lab/bin/anchorhold" --ah-state "$state" gc --dry-run 2>&1
+    echo $?)"
+check "control: it decides for others" [ "$(env "LD_LIBRARY_PATH=$lab/evil" jq -n 1 2>&1)" != 1 ]
 end_cell
 
 # ---- where it says so ---------------------------------------------------------------------------
