@@ -84,6 +84,10 @@ check "R22 with --network host" answers cell --network host
 check "with --security-opt seccomp=unconfined" answers cell --security-opt seccomp=unconfined
 check "in an image of one static program" answers scratch
 
+told() { in_podman --runtime "$1" info --format '{{.Host.OCIRuntime.Version}}'; }
+check "R25 podman info tells the version of the runtime below" same "$(told plain)" "$(told anchorhold)"
+check "control: it tells one" contains "$(told plain)" "$delegate version "
+
 # ---- every way out ------------------------------------------------------------------------------
 
 declare -A severed relayed
