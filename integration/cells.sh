@@ -145,7 +145,7 @@ nothing_left() {
         find "$lab/state"/{runs,locks,subnets} -mindepth 1 2>/dev/null
         find "$lab/b" -maxdepth 2 -type f ! -name config.json
         pgrep -la anchorhold
-        find /dev /run -name '*anchorhold*' ! -path "$lab/*"
+        find /dev /run -path "$lab" -prune -o -name '*anchorhold*' -print
     })
     same "" "$left"
 }
