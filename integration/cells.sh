@@ -70,17 +70,16 @@ asked() {
 
 # bundle ID JQ-FILTER WORD...: $lab/b/ID, from the runtime's own `spec`, running WORD...
 bundle() {
-    local id=$1 filter=$2 words
+    local id=$1 filter=$2
     shift 2
-    words=$(jq -n '$ARGS.positional' --args -- "$@")
     rm -rf "${lab:?}/b/$id"
     mkdir -p "$lab/b/$id"
     cp -al "$lab/rootfs" "$lab/b/$id/rootfs"
     [ -f "$lab/config.json" ] || (cd "$lab" && "$delegate_path" spec)
-    jq --argjson words "$words" --arg cgroup "/$cgroup/$id" --argjson proxies "$proxy_env" \
-        '.process.terminal = false | .process.args = $words | .process.env += $proxies
+    jq --arg cgroup "/$cgroup/$id" --argjson proxies "$proxy_env" \
+        '.process.terminal = false | .process.args = $ARGS.positional | .process.env += $proxies
          | .linux.cgroupsPath = $cgroup | '"$filter" \
-        "$lab/config.json" >"$lab/b/$id/config.json"
+        "$lab/config.json" --args -- "$@" >"$lab/b/$id/config.json"
 }
 
 # asks_for BROKER...: a jq filter; the first answers at port 8080, the next at 8081.

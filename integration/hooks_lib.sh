@@ -66,10 +66,10 @@ call() {
     status=$?
 }
 
-told() { jq -nc --argjson pid "$init" '{ociVersion: "1.0.2", id: "c", status: "creating", pid: $pid, bundle: "/b"}'; }
+told() { printf '{"ociVersion":"1.0.2","id":"c","status":"creating","pid":%d,"bundle":"/b"}\n' "$init"; }
 up() { call up "$@" < <(told); } # [WRAPPER...]
 guard() { call guard "$@" </dev/null; }
-down() { call down "$@" < <(jq -nc '{id: "c", status: "stopped"}'); }
+down() { call down "$@" <<<'{"id":"c","status":"stopped"}'; }
 
 gc() { "$lab/bin/anchorhold" --ah-state "$state" gc "$@" 2>&1; }
 
