@@ -247,11 +247,6 @@ Step add_chain(const Table& table, const std::string& name, Making making)
                       flags_for(making));
 }
 
-Step remove_chain(const Table& table, const std::string& name)
-{
-    return chain_step("remove", NFT_MSG_DELCHAIN, table, chain_named(table, name).get(), NLM_F_ACK);
-}
-
 Step remove_rules(const Table& table, const std::string& chain)
 {
     return message("remove the rules of chain " + chain, NFT_MSG_DELRULE, table, NLM_F_ACK,
@@ -280,12 +275,6 @@ Step add_set(const Table& table, const Set& set, Making making)
         nftnl_set_set_u64(made.get(), NFTNL_SET_TIMEOUT, remembered_ms);
     }
     return set_step("add set " + set.name, NFT_MSG_NEWSET, table, made.get(), flags_for(making));
-}
-
-Step remove_set(const Table& table, const std::string& name)
-{
-    return set_step("remove set " + name, NFT_MSG_DELSET, table, set_named(table, name).get(),
-                    NLM_F_ACK);
 }
 
 std::vector<Step> add_elements(const Table& table, const std::string& set,

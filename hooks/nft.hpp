@@ -61,10 +61,8 @@ Step add_table(const Table& table, Making making);
 Step remove_table(const Table& table);
 Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making);
 Step add_chain(const Table& table, const std::string& name, Making making); // to jump to
-Step remove_chain(const Table& table, const std::string& name);             // its rules with it
 Step remove_rules(const Table& table, const std::string& chain);
 Step add_set(const Table& table, const Set& set, Making making);
-Step remove_set(const Table& table, const std::string& name);
 std::vector<Step> add_elements(const Table& table, const std::string& set,
                                std::span<const Element> elements, Making making);
 Step remove_element(const Table& table, const std::string& set, const Element& element);

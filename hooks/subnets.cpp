@@ -266,14 +266,4 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
     return holds;
 }
 
-Result<std::optional<Subnet>> subnet_of(const StateDir& state, const RunKey& key)
-{
-    const auto listed = held_subnets(state);
-    if (!listed && listed.error().number == ENOENT)
-        return std::nullopt; // nobody has reserved anything yet
-    AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
-    const auto own = std::ranges::find(holds, key.text(), &Hold::key);
-    return own == holds.end() ? std::nullopt : std::optional(own->subnet);
-}
-
 } // namespace anchorhold

@@ -92,7 +92,5 @@ struct Hold {
 };
 // All of them, ascending.
 Result<std::vector<Hold>> held_subnets(const StateDir& state);
-// What the run holds, found by its key alone.
-Result<std::optional<Subnet>> subnet_of(const StateDir& state, const RunKey& key);
 
 } // namespace anchorhold

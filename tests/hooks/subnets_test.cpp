@@ -77,10 +77,11 @@ std::string reserved(const StateDir& state, const RunKey& key, std::string_view 
 
 std::string found_by(const StateDir& state, const RunKey& key)
 {
-    const auto subnet = subnet_of(state, key);
-    if (!subnet)
-        return subnet.error().what;
-    return *subnet ? (*subnet)->text() : "none";
+    const auto holds = held_subnets(state);
+    if (!holds)
+        return holds.error().what;
+    const auto own = std::ranges::find(*holds, key.text(), &Hold::key);
+    return own == holds->end() ? "none" : own->subnet.text();
 }
 
 std::vector<Hold> holds_of(const StateDir& state)
@@ -303,13 +304,12 @@ TEST_CASE("a broken directory of reservations is told, with routes in play too")
     CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/8")}) ==
           "reserve a subnet: make the reservation " + folder +
               "/10.0.0.0: it is not there (ENOENT)");
-    CHECK(found_by(state, key_of(0)) == "none");
+    CHECK(found_by(state, key_of(0)) == "open directory " + folder + ": it is not there (ENOENT)");
     scratch.file("state/subnets");
     CHECK(reserved(state, key_of(0), "10.0.0.0/29", {routed("10.0.0.0/8")}) ==
           "reserve a subnet: make the reservation " + folder +
               "/10.0.0.0: not a directory (ENOTDIR)");
-    CHECK(found_by(state, key_of(0)) == "find the subnet of run 000000000000: open directory " +
-                                            folder + ": not a directory (ENOTDIR)");
+    CHECK(found_by(state, key_of(0)) == "open directory " + folder + ": not a directory (ENOTDIR)");
     std::filesystem::remove(folder);
     scratch.folder("state/subnets");
     scratch.file("state/subnets/10.0.0.0");
