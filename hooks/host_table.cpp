@@ -229,7 +229,7 @@ Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun
 {
     const OwnTable own = own_table(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
-    AH_TRY(Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
+    AH_TRY(const Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
     return lines_of(std::move(seen), common);
 }
 

@@ -13,6 +13,7 @@ cri.py [--deadline SECONDS] SOCKET COMMAND...
     repeat COUNT POD FILE PODFILE   as many, one after the other, each started and to its end
     start ID; stop ID [GRACE]; rm ID; containers
     state ID; info ID
+    resize ID BYTES             another memory limit, while it runs
     wait ID                     returns when it has ended, with its exit status
     exec ID -- WORD...          passes stdout, stderr and the exit status on
     portforward POD PORT        stdin to PORT of the pod, and its answer to stdout
@@ -141,6 +142,12 @@ def rm(engine, container):
     engine.RemoveContainer(container_id=container)
 
 
+def resize(engine, container, limit):
+    engine.UpdateContainerResources(
+        container_id=container, linux={"memory_limit_in_bytes": int(limit)}
+    )
+
+
 def containers(engine):
     for container in engine.ListContainers().containers:
         print(container.id)
@@ -248,7 +255,7 @@ def portforward(engine, pod, port):
 COMMANDS = {
     command.__name__: command
     for command in (ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
-                    repeat, containers, state, info, wait, portforward)
+                    repeat, containers, resize, state, info, wait, portforward)
 } | {"exec": execute}
 
 

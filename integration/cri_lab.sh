@@ -4,7 +4,8 @@
 # shellcheck shell=bash
 
 cri_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft iptables getent ldd /usr/bin/python3 pgrep
-    protoc containerd ctr /usr/lib/cni/bridge /usr/lib/cni/host-local /usr/lib/cni/loopback)
+    protoc containerd ctr /usr/lib/cni/bridge /usr/lib/cni/host-local /usr/lib/cni/loopback
+    /usr/lib/cni/portmap)
 
 cri_socket=/run/containerd/containerd.sock
 
@@ -58,14 +59,15 @@ profile_handler() {
     handler "anchorhold-$1" "$binary" "$globs"
 }
 
-# What CNI makes of each pod: a veth to a bridge, masquerading, 10.90.0.0/16.
+# What CNI makes of each pod: a veth to a bridge, masquerading, 10.90.0.0/16; host ports by DNAT.
 write_cni_config() {
     mkdir -p "$lab/cni"
     cat >"$lab/cni/pods.conflist" <<'CONF'
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [
   {"type": "bridge", "bridge": "cni-pods", "isGateway": true, "ipMasq": true, "ipam": {
     "type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "10.90.0.0/16"}]],
-    "routes": [{"dst": "0.0.0.0/0"}]}}]}
+    "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
 CONF
 }
 

@@ -18,7 +18,8 @@ open_world
 name_hosts
 start_broker model
 start_node < <(profile_handler agent)
-run_pod warm plain && remove_pod warm # makes the bridge
+published='.port_mappings = [{container_port: 7001, host_port: 8089}]'
+run_pod warm plain "$published" && remove_pod warm # makes the bridge and portmap's chains
 settle
 remember_kernel
 model=$(asks endpoints "$(endpoint model 8080)")
@@ -48,6 +49,14 @@ restart() { # POD
 from_node() { # POD PORT [REQUEST]
     printf '%s' "${3:-}" | busybox nc -w 5 "$(cri podip "$(id_of "$1")")" "$2" 2>/dev/null | tail -n 1
 }
+from_outside() { # what the host port leads to
+    nsenter --net=/run/netns/internet busybox nc -w 5 203.0.113.2 8089 </dev/null 2>/dev/null
+}
+resize() { # POD/NAME
+    cri resize "$(id_of "$1")" $((64 << 20)) && same $((64 << 20)) "$(find /sys/fs/cgroup \
+        -path "*/$cgroup/*$(id_of "$1")*" \( -name memory.limit_in_bytes -o -name memory.max \) \
+        -exec cat {} +)"
+}
 port_forward() {
     cri portforward "$(id_of "$1")" 7001 2>/dev/null </dev/null
 }
@@ -68,6 +77,8 @@ works() {
     check "$1: an exec probe" same "0 1" \
         "$(in_container "$1/agent" true; echo $?) $(in_container "$1/agent" false; echo $?)"
     check "$1: a restart" restart "$1"
+    check "$1: another memory limit" resize "$1/agent"
+    check "$1: ${3}call of its host port" same "$theirs" "$(from_outside)"
     check "$1: ${3}call from another pod" same "$theirs" \
         "$(call peer/other "$(cri podip "$(id_of "$1")")" 7001 2>/dev/null)"
     theirs="from peer/granted"
@@ -82,7 +93,7 @@ run_pod peer plain
 serve peer/granted 7001
 serve peer/other 7003
 peer=$(cri podip "$(id_of peer)")
-run_pod plain plain
+run_pod plain plain "$published"
 works plain "" ""
 check "plain: the world is reached" contains \
     "$(to_its_end plain/first . attempt tcp=1.1.1.1:443)" reached
@@ -98,13 +109,13 @@ ip route del 198.51.100.0/24
 # ---- egress off ---------------------------------------------------------------------------------
 
 declare -A severed relayed execd
-run_pod severed anchorhold
+run_pod severed anchorhold "$published"
 works severed "no " "no "
 take_answers severed < <(to_its_end severed/first "$greedy" attempt "${words[@]}")
 judge severed ", severed"
 remove_pod severed
 
-run_pod relayed anchorhold "$model"
+run_pod relayed anchorhold "$model | $published"
 works relayed "no " "no "
 take_answers relayed < <(to_its_end relayed/first "$greedy" attempt "${words[@]}")
 judge relayed ", relayed"
@@ -168,7 +179,7 @@ remove_pod restricted
 # ---- an allow list ------------------------------------------------------------------------------
 
 run_pod filtered anchorhold \
-    "$model | $(asks egress allowlist) | $(asks allow "$granted_rules, $peer:7001")"
+    "$published | $model | $(asks egress allowlist) | $(asks allow "$granted_rules, $peer:7001")"
 works filtered "" "no "
 judge_granted "filtered" "$(to_its_end filtered/first "$greedy" \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
