@@ -186,14 +186,15 @@ int __wrap_close(int fd)
     if (!is_running() || !world().files.contains(fd))
         return __real_close(fd);
     File& file = file_of(fd);
-    const bool is_cut = file.in != file.taken || (file.is_tcp && file.lingers_not);
-    (void)enter(fd);
+    const auto is_cut = [&] { return file.in != file.taken || (file.is_tcp && file.lingers_not); };
+    const bool was_cut = is_cut();
+    (void)enter(fd); // where more may come in
     // A client is not half-closed when it is known already that all ends in a reset.
-    must(!is_cut || file.kind != Kind::client || file.has_reset || file.half_closed == 0 ||
+    must(!was_cut || file.kind != Kind::client || file.has_reset || file.half_closed == 0 ||
          world().calls > file.half_closed + 2);
     file.is_closed = true;
     if (file.end != End::reset)
-        show_end(file, is_cut ? End::reset : End::orderly);
+        show_end(file, is_cut() ? End::reset : End::orderly);
     return 0;
 }
 
