@@ -376,7 +376,14 @@ echo '{"binary_name":"/opt/anchorhold/bin/anchorhold-agent"}' >"$open/options.js
 check "a run without a record counts as well" refused_unchanged "task/k8s.io/open/options.json" \
     installer uninstall
 rm -r "$open"
-check "then uninstall goes" contains "$(installer uninstall)" uninstalled
+bundle dies . sh
+shim create --bundle "$lab/b/dies" dies </dev/null >/dev/null 2>&1
+init=$(shim show --json dies | jq .init.pid)
+kill -KILL "$init"
+wait_for_end "$init"
+check "a run that was killed is listed" contains "$(shim runs)" dies
+check "then uninstall goes, and that one is not in its way" contains "$(installer uninstall)" uninstalled
+"$delegate_path" delete --force dies 2>/dev/null # its hook is gone
 check "and leaves no program" same "" "$(find "$node/opt" -mindepth 1)"
 
 umount "$node/usr/bin/containerd" "$node/proc"

@@ -133,6 +133,17 @@ wait_for_end "$init"
 check "a run that was killed does not stand in the way" package --remove anchorhold
 "$delegate_path" delete --force dead 2>/dev/null # its hook is gone
 check "only configuration is left" same "$(grep -v '^./usr/' <<<"$installed")" "$(changed)"
+purged_beside_another() {
+    : >/usr/local/bin/anchorhold # by meson install, say
+    contains "$(package --purge anchorhold)" "another installation has them" &&
+        [ -f /etc/anchorhold/policy.json ]
+    local status=$?
+    rm /usr/local/bin/anchorhold
+    return $status
+}
+check "purged beside another installation, that one's policy stays" purged_beside_another
+package --install "$AH_DEB" >/dev/null
+package --remove anchorhold >/dev/null
 purged() { package --purge anchorhold && same "" "$(changed)"; }
 check "purged, nothing is" purged
 check "nor a folder" same "" "$(find /etc /usr /var -xdev -name 'anchorhold*' ! -path '/var/lib/dpkg/*')"

@@ -53,6 +53,10 @@ check "nothing is left of that" nothing_left
 check "a container that the hook does not choose is podman's" contains \
     "$(cell --network host localhost/cell:1 attempt tcp=203.0.113.2:7000)" reached
 
+check "an empty word of ours chooses it as well" refused_at_once \
+    "$(cell --network host --annotation dev.anchorhold.endpoints= localhost/cell:1 \
+        attempt tcp=203.0.113.2:7000)" tcp=203.0.113.2:7000
+
 refusal=$(cell --annotation dev.anchorhold.egress=closed localhost/cell:1 true 2>&1)
 check "a refusal stops the container" contains "$refusal" "precreate]: exit status 1"
 id=$(grep -o '[0-9a-f]\{64\}' <<<"$refusal" | head -1) # all that podman shows of it

@@ -402,6 +402,7 @@ do_install() {
 # ---- uninstall ----------------------------------------------------------------------------------
 
 live_runs() {
+    node "$prefix/bin/anchorhold" gc >/dev/null 2>&1 || true # what is dead holds nobody up
     runs=$(node "$prefix/bin/anchorhold" runs --json) || refuse "anchorhold runs gives no answer; nothing was removed"
     [ "$runs" = '[]' ] || node "$prefix/bin/anchorhold" runs
     # A run of egress open may have no record, but its containerd-shim has written down whom it calls.
