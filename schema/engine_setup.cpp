@@ -13,20 +13,13 @@ namespace {
 
 constexpr std::array<std::string_view, 4> engine_words{"podman", "docker", "containerd", "crio"};
 constexpr std::array<std::string_view, fault_kinds> fault_words{
-    "engine_unusable",   "config_unreadable",
-    "no_handler",        "wrong_section",
-    "key_misspelt",      "not_effective",
-    "no_binary",         "other_program",
-    "handler_unknown",   "handler_misspelt",
-    "shim_missing",      "shim_unsafe",
-    "shim_other",        "options_wrong",
-    "policy_missing",    "policy_unreadable",
-    "profile_unknown",   "profile_not_chosen",
-    "pods_not_expected", "annotations_dropped",
-    "no_record",         "wrong_profile",
-    "wrong_state",       "run_refused",
-    "run_failed",        "not_run",
-    "left_over"};
+    "engine_unusable", "config_unreadable",  "no_handler",        "wrong_section",
+    "key_misspelt",    "not_effective",      "no_binary",         "other_program",
+    "handler_unknown", "handler_misspelt",   "shim_missing",      "shim_unsafe",
+    "shim_other",      "options_wrong",      "policy_missing",    "policy_unreadable",
+    "profile_unknown", "profile_not_chosen", "pods_not_expected", "annotations_dropped",
+    "no_record",       "leaves_no_record",   "wrong_profile",     "wrong_state",
+    "run_refused",     "run_failed",         "not_run",           "left_over"};
 
 constexpr std::string_view cri_1 = "cri"; // of config version 1; then 2; then 3 and later
 constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";

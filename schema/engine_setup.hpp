@@ -40,6 +40,7 @@ enum class FaultKind : std::uint8_t {
     pods_not_expected,   // its engine makes pods, its profile does not say "cri": true
     annotations_dropped, // its globs keep what pods ask for from us
     no_record,           // a container ran and we know nothing of it: the alarm
+    leaves_no_record,    // its profile is open, so nothing tells whether we were called
     wrong_profile,       // a container ran confined by another profile
     wrong_state,         // its record does not say that it was enforced
     run_refused,         // we refused the throw-away container

@@ -228,6 +228,19 @@ Came judge_failure(const Judge& judge, const HandlerFacts& facts, const Trial& t
     return {refused ? "refused" : "not run", std::move(line)};
 }
 
+// Docker below 25 passes no annotation on, and a policy may ignore them: then "off" is not heard.
+bool leaves_no_record(const HandlerFacts& facts, const Trial& trial, Engine engine)
+{
+    const auto profile = profile_of(facts);
+    const auto id = ContainerId::parse(trial.id);
+    if (facts.standing != Standing::same || !profile || !id ||
+        (engine != Engine::docker && facts.policy->annotations))
+        return false;
+    const auto request = resolve(*facts.policy, {}, {*profile, {}}, *id);
+    return request && request->egress == Egress::open && request->endpoints.empty() &&
+           request->env.empty();
+}
+
 } // namespace
 
 std::optional<std::string> profile_of(const HandlerFacts& facts)
@@ -262,6 +275,14 @@ Came judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial&
         setup.faults, [&](const Fault& fault) { return fault.handler == handler.name; });
     if (!trial.ran)
         return judge_failure(judge, facts, trial, explained);
+    if (!trial.record && leaves_no_record(facts, trial, setup.engine)) {
+        judge.say(FaultKind::leaves_no_record,
+                  judge.subject() + ": profile " + printable(profile_of(facts).value_or("")) +
+                      " is open and adds nothing, so its containers leave no record and are as "
+                      "below the plain runtime",
+                  "nothing is wrong with that; verify a runtime whose profile confines");
+        return {"not run", {}};
+    }
     if (!trial.record) {
         judge.say(FaultKind::no_record,
                   "a container ran below " + judge.subject() +

@@ -230,6 +230,29 @@ TEST_CASE("globs that keep annotations from us")
     CHECK(judged(Engine::containerd, handler, deaf) == "");
 }
 
+TEST_CASE("no record is no alarm where the profile leaves none and off could not be heard")
+{
+    const auto came = [](Engine engine, const std::string& profile, bool annotations) {
+        EngineSetup setup = setup_of(engine);
+        HandlerFacts open = facts("open");
+        open.policy = policy_of(R"("ceiling": "open", "profiles": {"open": )" + profile + "}");
+        open.policy->annotations = annotations;
+        (void)judge_trial(right("anchorhold-open"), open, {.id = id, .ran = true}, setup);
+        return told(setup);
+    };
+    const std::string open = R"({"egress": "open"})";
+    const std::string said =
+        "leaves_no_record: runtime anchorhold-open: profile open is open and adds nothing, so its "
+        "containers leave no record and are as below the plain runtime; nothing is wrong with "
+        "that; verify a runtime whose profile confines\n";
+    CHECK(came(Engine::docker, open, true) == said);
+    CHECK(came(Engine::podman, open, false) == said);
+    for (const std::string& alarm :
+         {came(Engine::podman, open, true), came(Engine::docker, R"({"egress": "off"})", true),
+          came(Engine::docker, R"({"egress": "open", "env": {"A": "b"}})", true)})
+        CHECK(alarm.starts_with("no_record: "));
+}
+
 TEST_CASE("a container that ran and left no record is an alarm")
 {
     const auto [came, setup] = tried("agent", {.id = id, .ran = true});
