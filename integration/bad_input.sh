@@ -267,6 +267,22 @@ check "R10 C-53 a read-only bundle" is_refused network_setup_failed
 umount "$bad"
 remember_kernel
 
+# Under a default that leaves containers alone, one that asks not to be is refused whatever fails.
+policy '{default: "open"}'
+fine_bundle
+jq "$(annotate dev.anchorhold.egress off)" "$bad/config.json" >"$bad/edited"
+mv "$bad/edited" "$bad/config.json"
+stateless() {
+    local status
+    "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
+        create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
+    status=$?
+    "$delegate_path" delete --force bad 2>/dev/null # in case it was accepted
+    same 1 $status && contains "$(cat "$lab/err")" "anchorhold: create bad: " && [ ! -e "$lab/seen" ] && nothing_left
+}
+check "off is not open where the state directory cannot be made" stateless
+policy
+
 # ---- how it is said -----------------------------------------------------------------------------
 
 fine_bundle

@@ -5,6 +5,7 @@
 #include "hooks/original.hpp"
 #include "hooks/process.hpp"
 #include "hooks/teardown.hpp"
+#include "schema/oci_keys.hpp"
 #include "shim/ask_hook.hpp"
 #include "shim/claim.hpp"
 #include "shim/command_lookup.hpp"
@@ -51,11 +52,19 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
 }
 
 // A bundle that is not there, and where no annotation has a say one that cannot be read, is the
-// runtime's to judge; not a network that a confined run holds.
-bool is_the_runtimes(const Error& error, const Session& session, const ContainerId& id)
+// runtime's to judge. Of one that can be read nothing is left to it, whatever failed.
+bool is_the_runtimes(const Session& session, const ContainerId& id)
 {
-    const bool unread = error.number == ENOENT || !session.policy->annotations;
-    return unread && error.code != Code::posture_unavailable && left_alone_anyway(session, id);
+    if (!session.policy)
+        return false;
+    const auto bundle = Bundle::open(bundle_of(session.invocation));
+    const auto text = bundle ? bundle->read_config()
+                             : Result<std::string>(std::unexpected(bundle.error()));
+    if (session.policy->annotations)
+        return !text && text.error().number == ENOENT && left_alone_anyway(session, id);
+    const auto config = text ? json::Document::parse(*text)
+                             : Result<json::Document>(std::unexpected(text.error()));
+    return (!config || !check_oci_keys(config->root())) && left_alone_anyway(session, id);
 }
 
 enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
@@ -267,7 +276,7 @@ Result<int> create_or_run(const Session& session)
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
     AH_TRY(const std::string generation, random_generation(), "");
     auto prepared = prepare_in_turn(session, id, generation);
-    if (!prepared && is_the_runtimes(prepared.error(), session, id))
+    if (!prepared && is_the_runtimes(session, id))
         return std::unexpected(exec_delegate(session.delegate, session.rest));
     if (!prepared)
         return std::unexpected(std::move(prepared).error());
