@@ -126,6 +126,9 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     AH_TRY(auto record, enforced_record(state, key, generation), "");
     if (record.posture == Posture::open)
         return {};
+    AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
+    if (scope == Scope::tables && record.network && record.host_netns != here)
+        return {}; // the addresses and rules here are not those beside it; gc over there holds it
     AH_TRY(const Netns netns, same_namespace(record), "");
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);
