@@ -42,13 +42,14 @@ std::optional<HostMount> mount_of(std::string_view line)
     if (dash == std::string_view::npos)
         return std::nullopt;
     std::string_view behind = line.substr(dash + 3);
-    for (int before = 0; before < 4; ++before)
+    for (int before = 0; before < 3; ++before)
         take(line, ' ');
+    const std::string_view root = take(line, ' ');
     const std::string_view place = take(line, ' ');
     const std::string_view type = take(behind, ' ');
     if (!place.starts_with('/') || type.empty())
         return std::nullopt;
-    return HostMount{.place = unescaped(place), .type = std::string(type)};
+    return HostMount{.place = unescaped(place), .type = std::string(type), .root = unescaped(root)};
 }
 
 } // namespace
@@ -61,6 +62,11 @@ std::vector<HostMount> read_mountinfo(std::string_view table)
             mounts.push_back(std::move(*mount));
     }
     return mounts;
+}
+
+bool keeps_netns(const HostMount& mount, std::uint64_t inode)
+{
+    return mount.type == "nsfs" && mount.root == "net:[" + std::to_string(inode) + "]";
 }
 
 } // namespace anchorhold

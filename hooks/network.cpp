@@ -10,6 +10,7 @@
 // teardown has read it.
 #include "hooks/network.hpp"
 
+#include "hooks/elsewhere.hpp"
 #include "hooks/files.hpp"
 #include "hooks/host_rules.hpp"
 #include "hooks/inside_table.hpp"
@@ -169,8 +170,14 @@ Status keep_netns(const StateDir& state, const Record& record, const Netns& netn
     return {};
 }
 
-Status release_subnets(const StateDir& state, const RunKey& key)
+void unkeep_netns(const StateDir& state, const Record& record)
 {
+    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
+}
+
+Status release_subnets(const StateDir& state, const Record& record)
+{
+    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
     const auto listed = held_subnets(state);
     if (!listed && listed.error().number == ENOENT)
         return {}; // nobody has reserved anything yet
@@ -362,8 +369,11 @@ Status unplug(const StateDir& state, Record& record)
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was refused is not known: " + noted.error().what);
     AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
-    if (here != record.host_netns)
-        return fail(Code::network_setup_failed, "its link is in another network namespace");
+    if (here != record.host_netns) {
+        AH_CHECK(check_all_gone(record), "");
+        unkeep_netns(state, record);
+        return release_subnets(state, record);
+    }
     const Deadline deadline(patience);
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     const std::string name = link_name(record.key);
@@ -378,10 +388,9 @@ Status unplug(const StateDir& state, Record& record)
     const auto dropped = drop_rules(state, record, nftables, deadline);
     AH_CHECK(remove_leftover(route, name), "");
     // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
-    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
+    unkeep_netns(state, record);
     AH_CHECK(dropped, "");
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
-    return release_subnets(state, key);
+    return release_subnets(state, record);
 }
 
 } // namespace anchorhold

@@ -5,6 +5,7 @@
 #include "hooks/files.hpp"
 #include "schema/unique_fd.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -164,6 +165,16 @@ Result<std::vector<pid_t>> every_process()
     if (error)
         return fail_errno("list /proc", error.value());
     return pids;
+}
+
+Result<bool> is_inhabited(const FileIdentity& place, const char* name)
+{
+    AH_TRY(const auto pids, every_process(), "");
+    return std::ranges::any_of(pids, [&](pid_t pid) {
+        const auto there = namespace_of(pid, name);
+        return there ? *there == place
+                     : there.error().number != ENOENT && there.error().number != ESRCH;
+    });
 }
 
 } // namespace anchorhold

@@ -24,6 +24,8 @@ bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bo
 Result<std::string> boot_id();
 // Identity of /proc/PID/ns/NAME; pid 0 is ourselves.
 Result<FileIdentity> namespace_of(pid_t pid, const char* name);
+// Is a process that we see in that namespace? One that we may not look at could be.
+Result<bool> is_inhabited(const FileIdentity& place, const char* name);
 // SO_NETNS_COOKIE of our network namespace, which needs no /proc to be asked; 0 before Linux 5.14.
 std::uint64_t netns_cookie();
 // 16 random hex digits (getrandom(2)).

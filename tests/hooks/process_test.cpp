@@ -75,3 +75,10 @@ TEST_CASE("generations are sixteen hex digits and differ")
     CHECK(one->find_first_not_of("0123456789abcdef") == std::string::npos);
     CHECK(*one != *two);
 }
+
+TEST_CASE("the namespace that we are in is inhabited")
+{
+    const auto here = namespace_of(0, "net");
+    REQUIRE(here);
+    CHECK(is_inhabited(*here, "net") == true);
+}

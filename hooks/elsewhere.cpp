@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is out of our sight (in a pid namespace that is not below ours, or with a mount in another
+// mount namespace), or keeps the namespace by a descriptor alone, is not found. An engine that was
+// started anew in a container sees no more than that, and for it the runtime has said that the
+// container is gone. Should we be wrong, nothing gets looser: what stands over there stands, its
+// /30 is not given away there while its route is there, and gc over there takes away what no record
+// names.
+#include "hooks/elsewhere.hpp"
+
+#include "hooks/files.hpp"
+#include "hooks/mountinfo.hpp"
+#include "hooks/process.hpp"
+
+#include <algorithm>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024;
+
+Result<bool> is_mounted(const FileIdentity& netns)
+{
+    AH_TRY(const auto table, read_file("/proc/self/mountinfo", most_mountinfo), "list the mounts");
+    return std::ranges::any_of(read_mountinfo(table.value_or("")), [&](const HostMount& mount) {
+        return keeps_netns(mount, netns.inode);
+    });
+}
+
+} // namespace
+
+Status check_all_gone(const Record& record)
+{
+    AH_TRY(const std::string boot, boot_id(), "");
+    if (record.boot_id != boot)
+        return {};
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    bool held = false;
+    if (record.host_pidns != pids) { // with somebody in there, gc in there can tell
+        AH_TRY(held, is_inhabited(record.host_pidns, "pid"), "");
+    }
+    AH_TRY(const bool inhabited, is_inhabited(record.host_netns, "net"), "");
+    AH_TRY(const bool mounted, is_mounted(record.host_netns), "");
+    if (held || inhabited || mounted)
+        return fail(Code::network_setup_failed, "its link is in another network namespace");
+    return {};
+}
+
+} // namespace anchorhold
