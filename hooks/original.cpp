@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,11 +16,9 @@ namespace {
 constexpr const char* config_name = "config.json";
 constexpr const char* kept_name = "config.json";
 // One name for all: what a crash left is replaced, never mistaken for ours. Two at once are kept
-// apart by the lock on the directory.
+// apart by the lock.
 constexpr const char* temporary_name = ".config.json.anchorhold";
 
-constexpr int most_tries = 1000; // two seconds
-constexpr useconds_t pause_microseconds = 2000;
 constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024; // as the gate reads
 
 std::string kept_path(const StateDir& state, const RunKey& key)
@@ -77,17 +74,14 @@ Status replace_text(int directory, const std::string& text)
 
 } // namespace
 
-Result<UniqueFd> lock_bundle(int directory)
+Result<FileLock> lock_bundle(const StateDir& state, int directory)
 {
-    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!own)
-        return fail_errno("open the bundle", errno);
-    for (int tries = 0; ::flock(own.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
-        if (errno != EWOULDBLOCK || tries == most_tries)
-            return fail_errno("lock the bundle", errno);
-        ::usleep(pause_microseconds);
-    }
-    return own;
+    struct stat bundle = {};
+    if (::fstat(directory, &bundle) != 0)
+        return fail_errno("look at the bundle", errno);
+    return FileLock::take(state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
+                              std::to_string(bundle.st_ino),
+                          std::chrono::seconds(2));
 }
 
 Status replace_config(int directory, const std::string& expected, const std::string& text)
@@ -114,7 +108,7 @@ Status put_back(const StateDir& state, const Record& record)
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
-    AH_TRY(const UniqueFd lock, lock_bundle(bundle.get()), "put config.json back");
+    AH_TRY(const FileLock lock, lock_bundle(state, bundle.get()), "put config.json back");
     const std::string path = record.bundle + "/" + config_name;
     AH_TRY(const auto standing, read_file(path, most_bytes), "put config.json back");
     if (!standing || sha256_hex(*standing) != record.config_digest)

@@ -4,15 +4,16 @@
 // a bundle that is used again, or looked at by its engine, shows no trace of us.
 #pragma once
 
+#include "hooks/file_lock.hpp"
 #include "hooks/state.hpp"
 
 #include <string>
 
 namespace anchorhold {
 
-// One at a time in a bundle, from reading config.json to replacing it; held until closed. Another
-// uid that can open the directory can hold it for ever, so it is waited for two seconds.
-Result<UniqueFd> lock_bundle(int directory);
+// One at a time in a bundle, from reading config.json to replacing it. A file below STATE/locks, as
+// whoever can open the bundle's directory could sit on that for ever. Waited for two seconds.
+Result<FileLock> lock_bundle(const StateDir& state, int directory);
 
 // Replaces DIRECTORY/config.json if it still reads `expected`: temporary beside it (O_EXCL), mode
 // and owner of what stands there, renamed. A text that has changed is config_ambiguous; EROFS is

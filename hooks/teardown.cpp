@@ -111,11 +111,11 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
     note_lost_broker(record);
-    if (const auto done = put_back(state, record); !done)
-        add_reason(record, done.error().what); // nothing of ours holds the run up for it
+    auto returned = put_back(state, record); // the folder holds the only copy of what stood there
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);
-    if (auto done = unplugged ? std::move(emptied) : std::move(unplugged); !done) {
+    auto cleared = emptied ? std::move(returned) : std::move(emptied);
+    if (auto done = unplugged ? std::move(cleared) : std::move(unplugged); !done) {
         add_reason(record, done.error().what);
         (void)state.write(record); // the error below says what matters
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));

@@ -100,9 +100,9 @@ Status Bundle::check_config() const
     return {};
 }
 
-Result<UniqueFd> Bundle::lock() const
+Result<FileLock> Bundle::lock(const StateDir& state) const
 {
-    return lock_bundle(directory_.get());
+    return lock_bundle(state, directory_.get());
 }
 
 Status Bundle::write_config(const std::string& original, const std::string& text) const

@@ -2,6 +2,8 @@
 // The bundle directory, resolved once; reads and writes of config.json go through its descriptor.
 #pragma once
 
+#include "hooks/file_lock.hpp"
+#include "hooks/state.hpp"
 #include "schema/error.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -19,7 +21,7 @@ public:
     // No symlink, owned and writable by root or our euid alone.
     Status check_config() const;
     // A turn at it among runs of the same bundle (hooks/original.hpp).
-    Result<UniqueFd> lock() const;
+    Result<FileLock> lock(const StateDir& state) const;
     // Replaces `original`, which must still stand there (hooks/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;
 

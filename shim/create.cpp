@@ -58,12 +58,12 @@ bool is_the_runtimes(const Session& session, const ContainerId& id)
     if (!session.policy)
         return false;
     const auto bundle = Bundle::open(bundle_of(session.invocation));
-    const auto text = bundle ? bundle->read_config()
-                             : Result<std::string>(std::unexpected(bundle.error()));
+    const auto text =
+        bundle ? bundle->read_config() : Result<std::string>(std::unexpected(bundle.error()));
     if (session.policy->annotations)
         return !text && text.error().number == ENOENT && left_alone_anyway(session, id);
-    const auto config = text ? json::Document::parse(*text)
-                             : Result<json::Document>(std::unexpected(text.error()));
+    const auto config =
+        text ? json::Document::parse(*text) : Result<json::Document>(std::unexpected(text.error()));
     return (!config || !check_oci_keys(config->root())) && left_alone_anyway(session, id);
 }
 
@@ -93,13 +93,19 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
 {
     const RunKey key = RunKey::of(session.root, id);
     const auto bundle = Bundle::open(bundle_of(session.invocation));
+    const auto there = StateDir::existing(session.state_path); // what is left alone makes none
     for (int turn = 0;; ++turn) {
-        // Without a turn (somebody sits on the lock) a config.json that changes is still noticed.
-        auto lock = bundle ? bundle->lock() : Result<UniqueFd>();
+        // Without a turn a config.json that changes is still noticed.
+        std::optional<FileLock> lock;
+        if (bundle && there && *there) {
+            if (auto taken = bundle->lock(**there))
+                lock.emplace(*std::move(taken));
+        }
         AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation),
                "");
         if (!prepared.mark) {
-            prepared.turn = lock ? std::move(*lock) : UniqueFd();
+            if (lock)
+                prepared.turn.emplace(*std::move(lock));
             return prepared;
         }
         AH_TRY(const StateDir state, StateDir::open(session.state_path),
@@ -114,7 +120,7 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
                         "gc; podman's precreate hook and this runtime are not for the same "
                         "container)");
         }
-        lock = UniqueFd(); // the neighbour's hook needs it
+        lock.reset(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
     }
 }
@@ -207,10 +213,10 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
         (void)abandon(state, key, record.generation, reason, unplug_by_hook);
         return std::unexpected(std::move(reason));
     };
-    if (auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
-        !written)
+    auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
+    prepared.turn.reset(); // giving up takes it as well
+    if (!written)
         return give_up(std::move(written).error());
-    prepared.turn = UniqueFd();
     auto log = PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());

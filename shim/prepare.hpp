@@ -23,8 +23,8 @@ namespace anchorhold {
 
 struct Prepared {
     Bundle bundle;
-    UniqueFd turn; // at the bundle, while config.json is being edited; empty when nobody asked
-    std::string original; // config.json as it stood
+    std::optional<FileLock> turn; // at the bundle, while config.json is being edited
+    std::string original;         // config.json as it stood
     Request request;
     Decision decision; // untouched: nothing below is filled in
     PodPlace pod;

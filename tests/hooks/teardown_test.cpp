@@ -372,7 +372,15 @@ TEST_CASE("config.json is put back on the way out")
     record.config_digest = sha256_hex("edited");
     put(state, record);
     std::ofstream(state.run_path(a_key()) + "/config.json") << "original";
+    scratch.folder("bundle/.config.json.anchorhold"); // in its way
+    CHECK(!teardown(state, a_key(), {}));
+    const auto kept = state.read(a_key());
+    REQUIRE(kept);
+    REQUIRE(*kept);
+    CHECK((*kept)->reason == "write beside config.json: file exists (EEXIST)");
+    std::filesystem::remove(scratch / "bundle/.config.json.anchorhold");
     CHECK(torn(state) == Torn::removed);
     std::ifstream file(scratch / "bundle/config.json");
     CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "original");
+    check_nothing_left(state);
 }
