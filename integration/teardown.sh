@@ -244,9 +244,12 @@ check "twelve at once" many_at_once
 
 # As without us, one bundle serves many; the file that they all edit is as it was. Each has a cgroup
 # of its own, under its id: crun, when a container ends, kills whatever is in the cgroup it had.
+# Whoever can open the directory can sit on its flock(2), and does meanwhile.
 one_bundle() {
-    local number before pids=()
+    local number before stranger pids=()
     bundle shared "$relayed | del(.linux.cgroupsPath)" attempt ask=8080
+    start_ready flock --no-fork "$lab/b/shared" sh -c 'echo up; exec sleep infinity'
+    stranger=$!
     before=$(sha256sum "$lab/b/shared/config.json")
     for number in 1 2 3 4 5 6; do
         timeout 60 "$runtime" run --bundle "$lab/b/shared" "${cgroup/test/test-$number}" \
@@ -254,6 +257,7 @@ one_bundle() {
         pids+=($!)
     done
     wait "${pids[@]}"
+    stop "$stranger"
     cat "$lab"/shared.*
     same 6 "$(cat "$lab"/shared.* | grep -c 'ask=8080 reached')" &&
         same "$before" "$(sha256sum "$lab/b/shared/config.json")" && nothing_left
