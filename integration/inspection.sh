@@ -108,6 +108,10 @@ voids "a layer of an overlay" "mounts[7].options[0]" \
     '.mounts += [{destination: "/mnt", type: "overlay", source: "overlay",
         options: ["lowerdir=/etc:'"$lab/volume"'"]}]' \
     '[ -e /mnt/passwd ] && echo reached'
+voids "a layer behind a comma" "mounts[7].options[0]" \
+    '.mounts += [{destination: "/mnt", type: "overlay", source: "overlay",
+        options: ["index=off,lowerdir=/etc:'"$lab/volume"'"]}]' \
+    '[ -e /mnt/passwd ] && echo reached'
 voids "B-30 an engine's socket" "mounts[7].source" "$(mounted /run/podman/podman.sock bind ro)" \
     '[ -S /file ] && echo reached'
 voids "B-30 the same, in a directory under an alias" "mounts[7].source" \

@@ -91,6 +91,10 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
     for (std::size_t i = 0; i < mount.options.size(); ++i) {
         const std::string& option = mount.options[i];
         const std::size_t sign = option.find('=');
+        if (sign != std::string::npos && option.contains(',')) { // the kernel parts them, so do we
+            into.voids.push_back({mount.option_views[i].where(),
+                                  "holds more than one option; write each by itself"});
+        }
         const std::string name = option.substr(0, sign);
         if (sign == std::string::npos || std::ranges::find(names, name) == names.end())
             continue;

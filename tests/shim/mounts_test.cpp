@@ -300,6 +300,22 @@ TEST_CASE("an overlay's layers are sources too, each where it stands")
           Texts{"mounts[0].options[2]: " + (scratch / "upper") + " is writable at /data"});
 }
 
+TEST_CASE("options of an overlay come one by one, as a comma hides the next")
+{
+    const Scratch scratch;
+    const auto voids_of = [&](const std::string& option) {
+        return seen_in(mounts(R"({"destination": "/data", "type": "overlay", "source": "overlay",
+                                  "options": ["ro", ")" +
+                              option + R"("]})"),
+                       context_of(scratch))
+            .voids;
+    };
+    const Texts more{"mounts[0].options[1]: holds more than one option; write each by itself"};
+    CHECK(voids_of("index=off,lowerdir=/etc") == more);
+    CHECK(voids_of("rw,lowerdir=/etc") == more);
+    CHECK(voids_of("index=off") == Texts());
+}
+
 TEST_CASE("a type outside the usual ones is a void, a network's is a channel")
 {
     const Scratch scratch;
