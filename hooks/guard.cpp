@@ -40,13 +40,19 @@ Result<Netns> same_namespace(const Record& record)
     return netns;
 }
 
+void add_missing(std::vector<std::string>& to, const std::vector<std::string>& texts)
+{
+    for (const std::string& text : texts) {
+        if (std::ranges::find(to, text) == to.end())
+            to.push_back(text);
+    }
+}
+
+// gc comes by for as long as the run lives: what is the same each time is told once.
 void add_news(Record& record, const Confined& confined)
 {
-    for (const std::string& word : confined.verified) {
-        if (!claims(record, word))
-            record.verified.push_back(word);
-    }
-    record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
+    add_missing(record.verified, confined.verified);
+    add_missing(record.advice, confined.notes);
 }
 
 std::vector<Prefix> guests_of(const Record& record)
@@ -133,18 +139,17 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    const Record found = record;
     Confined confined;
     AH_CHECK(follow_changes(state, record, inside, deadline, confined), "");
     AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
-    if (scope == Scope::tables && confined.notes.empty())
-        return {};
     if (scope != Scope::tables) {
         const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
         AH_CHECK(check_link(record, inside, deadline, &confined.notes), "");
         AH_CHECK(empty_out(inside, inside_plan(record), moment, deadline, confined), "");
     }
     add_news(record, confined);
-    return state.write(record);
+    return record == found ? Status() : state.write(record);
 }
 
 } // namespace

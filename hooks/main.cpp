@@ -105,7 +105,7 @@ Status run_unplug(const Call& call, const RunKey& key)
     if (!record || record->generation != call.generation)
         return {};
     AH_CHECK(unplug(state, *record), "");
-    return state.write(*record);
+    return state.write_last(*record);
 }
 
 Status run_denials(const Call& call, const RunKey& key)

@@ -240,9 +240,19 @@ Status StateDir::write(const Record& record) const
     return replace_file(run_path(key) + "/record.json", text, 0600);
 }
 
+Status StateDir::write_last(Record record) const
+{
+    Status written = write(record);
+    if (written || written.error().number != EFBIG)
+        return written;
+    record.denied.clear();
+    record.advice = {"its advice, and what it was refused, grew too long to be kept"};
+    return write(record);
+}
+
 Status StateDir::archive(const Record& record) const
 {
-    AH_CHECK(write(record), "archive the record");
+    AH_CHECK(write_last(record), "archive the record");
     const std::string from = path_ + "/runs/" + record.key + "/record.json";
     const std::string ended = path_ + "/ended";
     const std::string to = ended + "/" + record.key + "." + record.generation + ".json";

@@ -62,6 +62,9 @@ public:
     // read is nobody's. Of a thousand others none is parsed.
     Result<std::vector<Record>> living_in(const FileIdentity& netns) const;
     Status write(const Record& record) const; // temporary, then rename
+    // Of a teardown: a record that grew too long to be written goes without its advice and what it
+    // was refused, rather than keep the run.
+    Status write_last(Record record) const;
     // Writes the last record of a run and moves it to ended/, which keeps about the newest 256 and,
     // from one drop_old_ended to the next, none older than a day.
     Status archive(const Record& record) const;

@@ -117,7 +117,7 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     auto cleared = emptied ? std::move(returned) : std::move(emptied);
     if (auto done = unplugged ? std::move(cleared) : std::move(unplugged); !done) {
         add_reason(record, done.error().what);
-        (void)state.write(record); // the error below says what matters
+        (void)state.write_last(record); // the error below says what matters
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));
     }
     const auto archived = state.archive(record);

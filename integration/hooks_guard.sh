@@ -33,8 +33,12 @@ worked "Docker's resolver, which the table refuses, is no failure"
 check "it is refused" same "EPERM EPERM ECONNREFUSED" \
     "$(ask udp 127.0.0.11 53) $(ask udp 127.0.0.11 40000) $(ask tcp 127.0.0.11 40000)"
 check "it and the NAT rules are recorded" same \
-    "nftables table ip nat of others stands beside ours, removed link eth0 (veth), listener tcp 127.0.0.11:40000 of others is refused, listener udp 127.0.0.11:40000 of others is refused" \
+    "nftables table ip nat of others stands beside ours, listener tcp 127.0.0.11:40000 of others is refused, listener udp 127.0.0.11:40000 of others is refused" \
     "$(record '.advice[1:] | join(", ")')"
+written=$(record .)$(stat -c %i "$state/runs/$key/record.json")
+for verb in guard hold hold guard; do call "$verb" </dev/null; done
+check "what stays the same is told once, and the record not written again" same "0 $written" \
+    "$status$said $(record .)$(stat -c %i "$state/runs/$key/record.json")"
 check "the others' table is as it was (C-39)" same "$others" "$(inside nft list table ip nat)"
 inside nft delete table ip nat
 

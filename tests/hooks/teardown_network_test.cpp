@@ -91,6 +91,14 @@ Record standing(const StateDir& state)
     return **record;
 }
 
+Record as_long_as_may_be(Record record)
+{
+    constexpr std::size_t largest = std::size_t{4} * 1024 * 1024;
+    record.advice = {""};
+    record.advice.front().resize(largest - to_json(record).size(), 'x');
+    return record;
+}
+
 } // namespace
 
 TEST_CASE("over all states, postures and owners: a network is taken away once its owner has gone, "
@@ -171,6 +179,38 @@ TEST_CASE("nor is it lost when its creator abandons it, or nobody here knows net
                                        : "runc said no; nobody here can take its network away"));
         CHECK(names_in(state.path() + "/ended").empty());
     }
+}
+
+TEST_CASE("a record that grows too long at the end loses what made it long, not the end")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    Record record = a_record(RunState::enforced);
+    record.denied = {{"192.0.2.9", 443, false, 1}};
+    REQUIRE(state.make_run(a_key()));
+    REQUIRE(state.write(as_long_as_may_be(record))); // and still to get the time of its end
+    REQUIRE(teardown(state, a_key()));
+    CHECK(!state.has_run(a_key()));
+    const auto ended = state.ended();
+    REQUIRE(ended);
+    REQUIRE(ended->size() == 1);
+    CHECK(ended->front().state == RunState::ended);
+    CHECK(ended->front().denied.empty());
+    CHECK(
+        ended->front().advice ==
+        std::vector<std::string>{"its advice, and what it was refused, grew too long to be kept"});
+}
+
+TEST_CASE("nor does it lose the reason why a network cannot be taken away")
+{
+    const Scratch scratch;
+    const StateDir state = open_state(scratch);
+    Record record = a_record(RunState::enforced);
+    record.network = Network();
+    REQUIRE(state.make_run(a_key()));
+    REQUIRE(state.write(as_long_as_may_be(record)));
+    CHECK(!teardown(state, a_key()));
+    CHECK(standing(state).reason == "nobody here can take its network away");
 }
 
 TEST_CASE("teardown asks inside a container's namespace and changes nothing there")
