@@ -37,9 +37,10 @@ bool says_the_same(const Ruleset& one, const Ruleset& other)
 }
 
 Status load_and_compare(Netlink& nftables, const InsidePlan& plan, Standing standing,
-                        const Ruleset& planned)
+                        const Ruleset& planned, Confined& confined)
 {
     AH_CHECK(nftables.send(load_inside_table(plan, standing)), "load the table inside");
+    confined.loaded = true;
     AH_TRY(const Ruleset after, ask_all(nftables, inside_table()), "");
     if (!says_the_same(after, planned)) {
         return fail(Code::network_setup_failed,
@@ -78,7 +79,7 @@ Status hold_table_in(Netlink& nftables, const InsidePlan& plan, Moment moment, C
     AH_CHECK(judge_other_tables(before, refused, confined), "");
     if (!says_the_same(before, planned)) {
         const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
-        AH_CHECK(load_and_compare(nftables, plan, standing, planned), "");
+        AH_CHECK(load_and_compare(nftables, plan, standing, planned, confined), "");
     }
     confined.verified.emplace_back(verified::drop_table);
     return {};

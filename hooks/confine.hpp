@@ -30,6 +30,7 @@ constexpr std::string_view route = "route";           // packets to the containe
 struct Confined {
     std::vector<std::string> verified;
     std::vector<std::string> notes; // what was found and taken away
+    bool loaded = false;            // the table that stands now, and remembers nothing yet
     bool has(std::string_view word) const;
 };
 

@@ -3,12 +3,15 @@
 // after create has returned (DESIGN 3.10). What they brought is taken away again; the table that
 // `up` loaded must stand, or stand again.
 #include "hooks/confine.hpp"
+#include "hooks/denied.hpp"
 #include "hooks/host_rules.hpp"
 #include "hooks/network.hpp"
 #include "hooks/process.hpp"
 #include "hooks/verbs.hpp"
+#include "schema/remembered.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 namespace anchorhold {
@@ -55,6 +58,17 @@ void add_news(Record& record, const Confined& confined)
     add_missing(record.advice, confined.notes);
 }
 
+// What a table remembers ends with it, and it may be about to be loaded anew.
+void keep_denied(const StateDir& state, Record& record, Conversations& inside, Confined& confined)
+{
+    const Record found = record;
+    const auto noted = note_denied(record, inside);
+    if (!noted && noted.error().number != ENOENT) // no table
+        confined.notes.push_back("what was refused is not known: " + noted.error().what);
+    if (record != found)
+        (void)state.write(record); // the table matters more; whoever writes next tells
+}
+
 std::vector<Prefix> guests_of(const Record& record)
 {
     return record.network.value_or(Network()).guest;
@@ -84,6 +98,8 @@ Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
 {
     const bool stood = claims(record, verified::drop_table);
     AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined), "");
+    if (confined.loaded)
+        begin_anew(record);
     if (!record.network)
         return {};
     AH_TRY(const Held held, hold_host_rules(state, record, deadline), "");
@@ -141,6 +157,7 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
     AH_TRY(auto inside, talk_inside(netns, deadline), "");
     const Record found = record;
     Confined confined;
+    keep_denied(state, record, inside, confined);
     AH_CHECK(follow_changes(state, record, inside, deadline, confined), "");
     AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
     if (scope != Scope::tables) {

@@ -9,6 +9,7 @@
 // lock), denials to have the record say what was refused so far, sweep for what no record names
 // (it prints what it removed, a line each). Needs no environment. Silent when it worked; else one
 // line, and `down` exits 0 anyway: what it left is gc's.
+#include "hooks/denied.hpp"
 #include "hooks/network.hpp"
 #include "hooks/orphans.hpp"
 #include "hooks/privileges.hpp"
@@ -115,8 +116,9 @@ Status run_denials(const Call& call, const RunKey& key)
     AH_TRY(auto record, state.read(key), "");
     if (!record || record->generation != call.generation)
         return {};
+    const Record found = *record;
     AH_CHECK(note_denied(state, *record), "");
-    return state.write(*record);
+    return *record == found ? Status() : state.write(*record);
 }
 
 struct Verb {

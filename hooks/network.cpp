@@ -4,12 +4,9 @@
 //
 // The container's end is created in its namespace, never moved there: a moved link keeps a moment
 // in the host's. It has the engine's usual name, so that programs find what they expect.
-//
-// The set of what was refused to a filtered run is in its namespace, which ends with its last
-// process, before anybody is told. So the namespace is kept by a mount in the run's folder until
-// teardown has read it.
 #include "hooks/network.hpp"
 
+#include "hooks/denied.hpp"
 #include "hooks/elsewhere.hpp"
 #include "hooks/files.hpp"
 #include "hooks/host_rules.hpp"
@@ -24,7 +21,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -155,11 +151,6 @@ Status check_forwarding(const Network& network, Record& record)
     return {};
 }
 
-std::string kept_netns(const StateDir& state, const Record& record)
-{
-    return state.path() + "/runs/" + record.key + "/netns";
-}
-
 Status keep_netns(const StateDir& state, const Record& record, const Netns& netns)
 {
     const std::string place = kept_netns(state, record);
@@ -270,7 +261,12 @@ Result<bool> look_again(Record& record, Conversations& inside, const Deadline& d
 {
     if (record.posture != Posture::filtered || !record.network)
         return false;
-    const auto sorted = [](Network network) {
+    // A link-local address comes with every container that starts. It is always denied anyway; that
+    // it may speak to the container matters on the container's own links, and those are compared.
+    const auto never = always_denied(record.network->pool);
+    const auto sorted = [&never](Network network) {
+        std::erase_if(network.node,
+                      [&never](const Prefix& address) { return is_covered(address, never); });
         std::ranges::sort(network.links);
         std::ranges::sort(network.node, {}, &Prefix::text);
         std::ranges::sort(network.guest, {}, &Prefix::text);
@@ -338,30 +334,6 @@ Status check_link(const Record& record, Conversations& inside, const Deadline& d
                      .mac = mac_of(outer.name, End::inside)};
     return check_end(inside.route, inner, network.subnet->inside(),
                      std::string(inside_link) + " of the container", nullptr);
-}
-
-Status note_denied(const StateDir& state, Record& record)
-{
-    UniqueFd kept(::open(kept_netns(state, record).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!kept || record.posture != Posture::filtered)
-        return {}; // `up` did not get that far
-    const Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
-    auto inside = talk_inside(netns, Deadline(patience));
-    if (!inside && inside.error().number == EINVAL)
-        return {}; // the file alone: its mount is gone, or was made in another mount namespace
-    if (!inside)
-        return std::unexpected(std::move(inside).error());
-    if (!inside->nftables)
-        return std::unexpected(inside->nftables.error());
-    std::vector<Message> listed;
-    for (const Step& request : list_denied()) {
-        AH_TRY(auto messages, inside->nftables->list(request), "read what was refused");
-        std::ranges::move(messages, std::back_inserter(listed));
-    }
-    AH_TRY(record.denied, read_denied(listed, std::time(nullptr)), "read what was refused");
-    AH_TRY(const auto rules, inside->nftables->list(list_refusals()), "count what was refused");
-    AH_TRY(record.drops, count_packets(rules), "count what was refused");
-    return {};
 }
 
 Status unplug(const StateDir& state, Record& record)

@@ -28,9 +28,6 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
 Status check_link(const Record& record, Conversations& inside, const Deadline& deadline,
                   std::vector<std::string>* notes);
 
-// Reads from the container's namespace what was refused to a filtered run.
-Status note_denied(const StateDir& state, Record& record);
-
 // Everything of this run outside the container's namespace, by its key alone; what is not there is
 // no error. The subnet is free again only when the link is gone: a descriptor of the namespace that
 // somebody keeps would keep the container's end alive.

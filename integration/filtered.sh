@@ -97,6 +97,29 @@ print(ipaddress.ip_network(sys.argv[1])[2])' "$(jq -r .network.subnet "$record")
 denials=$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)
 check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
 
+# A container that somebody starts brings the host a link and addresses.
+drops() { "$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" | jq .drops; } # ID
+refused=$(drops veth)
+ip link add other0 type bridge
+ip addr add fe80::77/64 dev other0 nodad
+ip link set other0 up
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc: a link-local address of the host's changes nothing" same '[]' \
+    "$(jq -c '.advice | map(select(contains("addresses changed")))' "$record")"
+ip addr add 203.0.113.99/32 dev other0
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc: an address that a granted range covers does" contains "$(jq -c .advice "$record")" \
+    "addresses changed"
+check "denials: the same as before a change of addresses" same "$denials" \
+    "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)"
+check "and as many packets" same "$refused" "$(drops veth)"
+try veth tcp=9.9.9.10:443 >"$lab/again.out"
+check "denials: what was refused before and since" same "9.9.9.10 9.9.9.9" \
+    "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
+        jq -r 'map(.to | select(startswith("9.9.9."))) | sort | join(" ")')"
+check "the packets are added up" test "$(drops veth)" -gt "$refused"
+ip link del other0
+
 nft flush ruleset
 after=$(try veth tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80)
 for word in tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80; do

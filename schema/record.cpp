@@ -267,6 +267,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("drops")) {
         AH_TRY(record.drops, read_count(*at), "");
     }
+    if (const auto at = root.find("drops_before")) {
+        AH_TRY(record.drops_before, read_count(*at), "");
+    }
     if (const auto at = root.find("denied")) {
         AH_TRY(record.denied, read_denied(*at), "");
     }
@@ -322,6 +325,7 @@ std::string to_json(const Record& record)
     for (const auto& [name, member] : lists)
         out.strings(name, record.*member);
     out.key("drops").integer(signed_of(record.drops));
+    out.key("drops_before").integer(signed_of(record.drops_before));
     write_denied(out.key("denied"), record.denied);
     if (record.network)
         write_network(out.key("network"), *record.network);

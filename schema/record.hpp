@@ -59,6 +59,7 @@ struct Record {
     std::vector<std::string> removed_hooks;
     std::string replaced_netns; // what stood in config.json before we gave it its own
     std::uint64_t drops = 0;
+    std::uint64_t drops_before = 0; // of them, those that tables counted which were replaced since
     std::vector<Denied> denied;     // oldest first
     std::optional<Network> network; // of a sealed or filtered run
     std::string delegate;           // absolute path of the runtime below

@@ -69,6 +69,7 @@ Record full()
     record.removed_hooks = {"/usr/bin/dockerd"};
     record.replaced_netns = "/proc/1/ns/net";
     record.drops = 7;
+    record.drops_before = 3;
     record.denied = {{"192.0.2.9", 80, false, 1767225600}, {"2001:db8::9", 53, true, 1767225601}};
     record.network = whole_network();
     record.delegate = "/usr/sbin/runc";
@@ -176,6 +177,7 @@ TEST_CASE("a whole record as programs see it")
   "removed_caps": [],
   "removed_hooks": [],
   "drops": 0,
+  "drops_before": 0,
   "denied": [],
   "replaced_netns": "",
   "delegate": "",
@@ -319,6 +321,7 @@ TEST_CASE("a record that could lead astray is refused, with its place")
     };
     CHECK(with(R"("posture":"ajar")") == "posture: \"ajar\" is not known here");
     CHECK(with(R"("drops":-1)") == "drops: expected a count");
+    CHECK(with(R"("drops_before":-1)") == "drops_before: expected a count");
     CHECK(with(R"("netns":"4026532000")") == "netns: \"4026532000\" is not a device:inode");
     CHECK(with(R"("creator":{"pid":"1"})") == "creator.pid: expected an integer");
     CHECK(with(R"("init":{"pid":1,"start":-1})") == "init.start: expected a count");

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/denied.hpp"
+
+#include "hooks/inside_table.hpp"
+#include "schema/remembered.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <fcntl.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds patience(5); // nobody's start waits
+
+Result<Remembered> ask_table(Netlink& nftables)
+{
+    Remembered seen;
+    for (const Step& request : list_denied()) {
+        AH_TRY(const auto listed, nftables.list(request), "");
+        AH_TRY(const auto denied, read_denied(listed, std::time(nullptr)), "");
+        seen.denied.insert(seen.denied.end(), denied.begin(), denied.end());
+    }
+    AH_TRY(const auto rules, nftables.list(list_refusals()), "");
+    AH_TRY(seen.packets, count_packets(rules), "");
+    return seen;
+}
+
+} // namespace
+
+std::string kept_netns(const StateDir& state, const Record& record)
+{
+    return state.path() + "/runs/" + record.key + "/netns";
+}
+
+Status note_denied(Record& record, Conversations& inside)
+{
+    if (record.posture != Posture::filtered)
+        return {};
+    if (!inside.nftables)
+        return std::unexpected(inside.nftables.error());
+    AH_TRY(const Remembered seen, ask_table(*inside.nftables), "read what was refused");
+    remember(record, seen);
+    return {};
+}
+
+Status note_denied(const StateDir& state, Record& record)
+{
+    UniqueFd kept(::open(kept_netns(state, record).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!kept || record.posture != Posture::filtered)
+        return {}; // `up` did not get that far
+    const Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
+    auto inside = talk_inside(netns, Deadline(patience));
+    if (!inside && inside.error().number == EINVAL)
+        return {}; // the file alone: its mount is gone, or was made in another mount namespace
+    if (!inside)
+        return std::unexpected(std::move(inside).error());
+    return note_denied(record, *inside);
+}
+
+} // namespace anchorhold

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the table in a filtered run's namespace remembers of what it refused. It ends with the
+// table, which is loaded anew whenever the host's addresses change; the record goes on.
+#pragma once
+
+#include "schema/record.hpp"
+
+namespace anchorhold {
+
+struct Remembered {
+    std::vector<Denied> denied;
+    std::uint64_t packets = 0; // that were refused since it was loaded
+};
+
+constexpr std::size_t most_denied = 4096; // of a record; then the oldest go
+
+// Adds it to the record, each destination once, with the time of its last attempt. What the same
+// table was seen to remember before makes no difference.
+void remember(Record& record, const Remembered& seen);
+// The table was replaced; what the next one counts comes on top.
+void begin_anew(Record& record);
+
+} // namespace anchorhold
