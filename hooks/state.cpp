@@ -245,6 +245,7 @@ Status StateDir::write_last(Record record) const
     Status written = write(record);
     if (written || written.error().number != EFBIG)
         return written;
+    record.more_denied = record.more_denied || !record.denied.empty();
     record.denied.clear();
     record.advice = {"its advice, and what it was refused, grew too long to be kept"};
     return write(record);

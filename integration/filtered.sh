@@ -116,7 +116,7 @@ check "and as many packets" same "$refused" "$(drops veth)"
 try veth tcp=9.9.9.10:443 >"$lab/again.out"
 check "denials: what was refused before and since" same "9.9.9.10 9.9.9.9" \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
-        jq -r 'map(.to | select(startswith("9.9.9."))) | sort | join(" ")')"
+        jq -r '.denied | map(.to | select(startswith("9.9.9."))) | sort | join(" ")')"
 check "the packets are added up" test "$(drops veth)" -gt "$refused"
 ip link del other0
 
@@ -132,10 +132,34 @@ leave veth
 check "nothing is left" nothing_left
 check "denials: in the order of time, after the run too" contains \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
-        jq -r '.[] | "\(.to) \(.port)"')" "9.9.9.9 443"
+        jq -r '.denied[] | "\(.to) \(.port)"')" "9.9.9.9 443"
 
 check "what was refused is counted" test \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" show --json veth | jq .drops)" -ge 10
+
+# Whoever fills the set hides what it tries next, but not that it may have.
+enter flood "$(allow "$rules")"
+said() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@" flood; } # VERB...
+try flood tcp=9.9.9.9:443 >/dev/null
+more='there may be more: only so many can be remembered'
+check "control: while there is room, nobody says that there may be more" same '0 false' \
+    "$(said denials | grep -c "$more") $(said denials --json | jq .more_denied)"
+nsenter --target "$init" --net "$python" - <<'PYTHON'
+import socket
+one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in range(1, 1100):
+    try:
+        one.sendto(b"", ("192.0.2.1", port))
+    except OSError:
+        pass
+PYTHON
+try flood tcp=9.9.9.10:443 >/dev/null
+check "denials: as many as can be remembered, and that there may be more" same "1024 true $more" \
+    "$(said denials --json | jq -r '"\(.denied | length) \(.more_denied)"') $(said denials | tail -1)"
+check "show says so too" contains "$(said show)" "$more"
+leave flood
+check "denials: after the run too" same "$more" "$(said denials | tail -1)"
+
 together=()
 for id in one two three; do
     enter "$id" "$(allow "$rules")"

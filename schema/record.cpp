@@ -273,6 +273,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("denied")) {
         AH_TRY(record.denied, read_denied(*at), "");
     }
+    if (const auto at = root.find("more_denied")) {
+        AH_TRY(record.more_denied, at->boolean(), "");
+    }
     if (const auto at = root.find("network")) {
         AH_TRY(record.network, read_network(*at), "");
     }
@@ -327,6 +330,7 @@ std::string to_json(const Record& record)
     out.key("drops").integer(signed_of(record.drops));
     out.key("drops_before").integer(signed_of(record.drops_before));
     write_denied(out.key("denied"), record.denied);
+    out.key("more_denied").boolean(record.more_denied);
     if (record.network)
         write_network(out.key("network"), *record.network);
     write_circumstances(out, record);

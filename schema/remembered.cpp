@@ -33,6 +33,7 @@ void remember(Record& record, const Remembered& seen)
     std::ranges::sort(record.denied, {}, [](const Denied& one) {
         return std::tie(one.last, one.to, one.port, one.udp);
     });
+    record.more_denied = record.more_denied || seen.full || record.denied.size() > most_denied;
     if (record.denied.size() > most_denied)
         record.denied.erase(record.denied.begin(), record.denied.end() - most_denied);
     if (record.drops_before + seen.packets < record.drops)

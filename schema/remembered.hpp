@@ -9,6 +9,7 @@ namespace anchorhold {
 
 struct Remembered {
     std::vector<Denied> denied;
+    bool full = false;         // then what came later is not in it
     std::uint64_t packets = 0; // that were refused since it was loaded
 };
 

@@ -79,12 +79,15 @@ std::string joined(const std::vector<std::string>& words)
 }
 
 // One order for one set: the kernel's own is none.
-void sort_by_time(std::vector<Denied>& denied)
+std::vector<Denied> by_time(std::vector<Denied> denied)
 {
     std::ranges::sort(denied, {}, [](const Denied& one) {
         return std::tuple(one.last, one.to, one.port, one.udp);
     });
+    return denied;
 }
+
+constexpr const char* may_be_more = "there may be more: only so many can be remembered";
 
 void add_reaches(std::string_view verb, const std::vector<Reach>& reaches,
                  std::vector<std::string>& lines)
@@ -120,6 +123,8 @@ std::vector<std::string> refused_lines(const Record& record)
         lines.push_back(std::to_string(record.denied.size()) +
                         (record.denied.size() == 1 ? " destination" : " destinations") +
                         ", see anchorhold denials");
+    if (record.more_denied)
+        lines.emplace_back(may_be_more);
     return lines;
 }
 
@@ -205,21 +210,20 @@ std::string render_runs(const std::vector<Record>& records)
     return render_table(rows);
 }
 
-std::string render_denials(std::vector<Denied> denied)
+std::string render_denials(const Record& record)
 {
-    sort_by_time(denied);
     std::vector<std::vector<std::string>> rows{{"LAST", "DESTINATION", "PORT", "PROTOCOL"}};
-    for (const Denied& one : denied)
+    for (const Denied& one : by_time(record.denied))
         rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
                         one.port == 0 ? "-" : std::to_string(one.port), one.udp ? "UDP" : "TCP"});
-    return render_table(rows);
+    return render_table(rows) + (record.more_denied ? may_be_more + std::string("\n") : "");
 }
 
-std::string denials_json(std::vector<Denied> denied)
+std::string denials_json(const Record& record)
 {
-    sort_by_time(denied);
     json::Writer out(json::Layout::pretty);
-    write_denied(out, denied);
+    write_denied(out.begin_object().key("denied"), by_time(record.denied));
+    out.key("more_denied").boolean(record.more_denied).end_object();
     return out.take();
 }
 

@@ -24,8 +24,8 @@ std::string render_record(const Record& record);
 // What a sandbox's record is followed by: the containers of its pod, and the least confined of all.
 std::string render_pod(const Record& sandbox, const std::vector<Record>& containers);
 // What was tried and refused, oldest first; a heading alone when nothing was.
-std::string render_denials(std::vector<Denied> denied);
-std::string denials_json(std::vector<Denied> denied); // an array in the same order
+std::string render_denials(const Record& record);
+std::string denials_json(const Record& record); // in the same order, as members of the record
 Facts facts_of(const Plan& plan);
 
 } // namespace anchorhold

@@ -28,10 +28,10 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, Told& tol
     const bool asks = found.live && found.record.network.has_value();
     const Status asked = asks ? refresh(found) : Status{};
     if (call.json) {
-        told.text = denials_json(found.record.denied);
+        told.text = denials_json(found.record);
         return asked ? 0 : 1;
     }
-    told.text = render_denials(found.record.denied);
+    told.text = render_denials(found.record);
     if (!asked)
         told.text += "as of the last time the kernel was asked: " + asked.error().what + "\n";
     return asked ? 0 : 1;

@@ -196,6 +196,7 @@ TEST_CASE("a record that grows too long at the end loses what made it long, not 
     REQUIRE(ended->size() == 1);
     CHECK(ended->front().state == RunState::ended);
     CHECK(ended->front().denied.empty());
+    CHECK(ended->front().more_denied);
     CHECK(
         ended->front().advice ==
         std::vector<std::string>{"its advice, and what it was refused, grew too long to be kept"});

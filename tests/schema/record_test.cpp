@@ -71,6 +71,7 @@ Record full()
     record.drops = 7;
     record.drops_before = 3;
     record.denied = {{"192.0.2.9", 80, false, 1767225600}, {"2001:db8::9", 53, true, 1767225601}};
+    record.more_denied = true;
     record.network = whole_network();
     record.delegate = "/usr/sbin/runc";
     record.bundle = "/b";
@@ -179,6 +180,7 @@ TEST_CASE("a whole record as programs see it")
   "drops": 0,
   "drops_before": 0,
   "denied": [],
+  "more_denied": false,
   "replaced_netns": "",
   "delegate": "",
   "bundle": "",
@@ -207,6 +209,7 @@ TEST_CASE("a run's network as programs see it")
       "last": 1767225600
     }
   ],
+  "more_denied": false,
   "network": {
     "pool": "198.18.0.0/15",
     "enable_forwarding": false,
@@ -243,8 +246,9 @@ TEST_CASE("a run's network as programs see it")
 TEST_CASE("upgrade: a record of before there were networks is read, one with more is too")
 {
     std::string before = to_json(fresh());
-    const std::string member = "  \"denied\": [],\n";
-    before.erase(before.find(member), member.size());
+    for (const std::string member :
+         {"  \"denied\": [],\n", "  \"drops_before\": 0,\n", "  \"more_denied\": false,\n"})
+        before.erase(before.find(member), member.size());
     const auto read = parse_record(before);
     REQUIRE(read);
     CHECK(*read == fresh());
@@ -322,6 +326,7 @@ TEST_CASE("a record that could lead astray is refused, with its place")
     CHECK(with(R"("posture":"ajar")") == "posture: \"ajar\" is not known here");
     CHECK(with(R"("drops":-1)") == "drops: expected a count");
     CHECK(with(R"("drops_before":-1)") == "drops_before: expected a count");
+    CHECK(with(R"("more_denied":1)") == "more_denied: expected true or false");
     CHECK(with(R"("netns":"4026532000")") == "netns: \"4026532000\" is not a device:inode");
     CHECK(with(R"("creator":{"pid":"1"})") == "creator.pid: expected an integer");
     CHECK(with(R"("init":{"pid":1,"start":-1})") == "init.start: expected a count");

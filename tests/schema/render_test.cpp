@@ -99,30 +99,49 @@ TEST_CASE("a filtered run's plan tells whose network it is and what becomes of n
 
 TEST_CASE("denials are told oldest first, for people and for programs")
 {
-    const std::vector<Denied> denied{{"2001:db8::9", 53, true, 1767225601},
-                                     {"192.0.2.9", 80, false, 1767225600},
-                                     {"192.0.2.8", 0, false, 1767225601}};
-    CHECK(render_denials(denied) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
+    Record record;
+    record.denied = {{"2001:db8::9", 53, true, 1767225601},
+                     {"192.0.2.9", 80, false, 1767225600},
+                     {"192.0.2.8", 0, false, 1767225601}};
+    CHECK(render_denials(record) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
                                     "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
                                     "2026-01-01T00:00:01Z  192.0.2.8    -     TCP\n"
                                     "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n");
-    CHECK(denials_json({denied[0], denied[1]}) == R"([
-  {
-    "to": "192.0.2.9",
-    "port": 80,
-    "protocol": "TCP",
-    "last": 1767225600
-  },
-  {
-    "to": "2001:db8::9",
-    "port": 53,
-    "protocol": "UDP",
-    "last": 1767225601
-  }
-]
+    record.denied.pop_back();
+    CHECK(denials_json(record) == R"({
+  "denied": [
+    {
+      "to": "192.0.2.9",
+      "port": 80,
+      "protocol": "TCP",
+      "last": 1767225600
+    },
+    {
+      "to": "2001:db8::9",
+      "port": 53,
+      "protocol": "UDP",
+      "last": 1767225601
+    }
+  ],
+  "more_denied": false
+}
 )");
     CHECK(render_denials({}) == "LAST  DESTINATION  PORT  PROTOCOL\n");
-    CHECK(denials_json({}) == "[]\n");
+    CHECK(denials_json({}) == "{\n  \"denied\": [],\n  \"more_denied\": false\n}\n");
+}
+
+TEST_CASE("where not all that was refused could be remembered, it is said wherever it is shown")
+{
+    Record record;
+    record.denied = {{"192.0.2.9", 80, false, 1767225600}};
+    record.more_denied = true;
+    CHECK(render_denials(record) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
+                                    "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
+                                    "there may be more: only so many can be remembered\n");
+    CHECK(denials_json(record).contains("\"more_denied\": true"));
+    CHECK(render_record(record).contains(
+        "refused:    1 destination, see anchorhold denials\n"
+        "            there may be more: only so many can be remembered\n"));
 }
 
 TEST_CASE("a filtered run's record shows its rules, its names and what was refused")
