@@ -4,6 +4,7 @@
 
 cri.py [--deadline SECONDS] SOCKET COMMAND...
 
+    version                     the engine's name, as crictl(1) prints it
     ready IMAGE...              returns once the engine serves, has a network and knows the images
     runp FILE HANDLER           a pod from the JSON of a PodSandboxConfig; prints its id
     stopp POD; rmp POD; pods [NAME]
@@ -71,6 +72,10 @@ class Engine:
         return lambda **fields: send(
             self.message(call + "Request")(**fields), timeout=self.deadline
         )
+
+
+def version(engine):
+    print("RuntimeName: ", engine.Version().runtime_name)
 
 
 def is_ready(engine, images):
@@ -254,7 +259,7 @@ def portforward(engine, pod, port):
 
 COMMANDS = {
     command.__name__: command
-    for command in (ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
+    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
                     repeat, containers, resize, state, info, wait, portforward)
 } | {"exec": execute}
 

@@ -141,6 +141,15 @@ check "containerd: a crictl that others could replace" finds not_run \
     "$lab/tools can be written by others" --config "$node" containerd anchorhold
 chmod 755 "$lab/tools"
 check "containerd: a right runtime" is_verified --config "$node" containerd anchorhold
+# One engine's answer is none of another's.
+cat >"$lab/crio.conf" <<CONF
+[crio.runtime.runtimes.anchorhold]
+runtime_path = "$runtime"
+CONF
+export CONTAINER_RUNTIME_ENDPOINT=unix://$cri_socket
+check "crio: a crictl that speaks to containerd" finds "engine_unusable not_run" "crictl speaks to containerd" \
+    --config "$lab/crio.conf" crio anchorhold
+unset CONTAINER_RUNTIME_ENDPOINT
 check "C-11 containerd: no globs" finds annotations_dropped \
     "its pod_annotations do not let dev.anchorhold.* pass" --config "$node" containerd blind
 check "C-11 containerd: a runtime of that name that is plain runc" finds "no_record other_program" \

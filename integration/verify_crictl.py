@@ -8,8 +8,9 @@ import sys
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--timeout", required=True)
-parser.add_argument("--runtime-endpoint", required=True)
+parser.add_argument("--runtime-endpoint", default=os.environ.get("CONTAINER_RUNTIME_ENDPOINT"))
 commands = parser.add_subparsers(dest="command", required=True)
+commands.add_parser("version")
 runp = commands.add_parser("runp")
 runp.add_argument("--runtime", required=True)
 runp.add_argument("config")
@@ -21,6 +22,7 @@ for name in ("stopp", "rmp"):
 asked = parser.parse_args()
 
 words = {
+    "version": lambda: ["version"],
     "runp": lambda: ["runp", asked.config, asked.runtime],
     "pods": lambda: ["pods", asked.name],
     "stopp": lambda: ["stopp", asked.id],

@@ -2,6 +2,7 @@
 #include "schema/remembered.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace anchorhold {
@@ -10,25 +11,28 @@ namespace {
 // The kernel tells how long ago it was: the same attempt is told a second apart now and then.
 constexpr std::int64_t slack = 1;
 
-auto destination_of(const Denied& one)
+using Place = std::tuple<std::string, std::uint16_t, bool>;
+Place place_of(const Denied& one)
 {
-    return std::tie(one.to, one.port, one.udp);
+    return {one.to, one.port, one.udp};
 }
 
 } // namespace
 
 void remember(Record& record, const Remembered& seen)
 {
-    std::vector<Denied> all = std::move(record.denied);
-    all.insert(all.end(), seen.denied.begin(), seen.denied.end());
-    std::ranges::stable_sort(all, {}, destination_of); // the record's own first
+    std::map<Place, std::int64_t> last;
+    for (const Denied& one : record.denied)
+        last.emplace(place_of(one), one.last);
+    for (const Denied& one : seen.denied) {
+        const auto [at, is_new] = last.emplace(place_of(one), one.last);
+        if (!is_new && one.last > at->second + slack)
+            at->second = one.last;
+    }
     record.denied.clear();
-    for (Denied& one : all) {
-        if (record.denied.empty() || destination_of(record.denied.back()) != destination_of(one)) {
-            record.denied.push_back(std::move(one));
-        } else if (one.last > record.denied.back().last + slack) {
-            record.denied.back().last = one.last;
-        }
+    for (const auto& [place, when] : last) {
+        const auto& [to, port, udp] = place;
+        record.denied.push_back({to, port, udp, when});
     }
     std::ranges::sort(record.denied, {}, [](const Denied& one) {
         return std::tie(one.last, one.to, one.port, one.udp);

@@ -217,6 +217,27 @@ public:
         }
     }
 
+    // Handlers have the same names in both engines, and crictl(1) may be told of the other one.
+    // What gives no answer here gives none to a trial either, which says why.
+    Status check_engine(Engine engine) const
+    {
+        constexpr std::string_view label = "RuntimeName:";
+        const auto answer = crictl({"version"});
+        const std::string said = answer && answer->good() ? answer->out : "";
+        const std::size_t at = said.find(label);
+        const std::size_t begin =
+            at == std::string::npos ? at : said.find_first_not_of(' ', at + label.size());
+        if (begin == std::string::npos)
+            return {};
+        const std::string name = said.substr(begin, said.find('\n', begin) - begin);
+        if (engine_from(name) == engine)
+            return {};
+        return fail(Code::delegate_failed, "crictl speaks to " + printable(name) +
+                                               "; have CONTAINER_RUNTIME_ENDPOINT "
+                                               "name the socket of " +
+                                               std::string(word_for(engine)));
+    }
+
     Trial run(const std::string& handler, const std::string& state_path) override
     {
         Trial trial;
@@ -300,7 +321,9 @@ Result<std::unique_ptr<Trials>> trials_of(Engine engine, const std::string& rela
     AH_TRY(std::string mark, random_generation(), "");
     if (engine == Engine::containerd || engine == Engine::crio) {
         AH_TRY(std::string crictl, find_on_path("crictl"), "no throw-away pod was run");
-        return std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);
+        auto trials = std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);
+        AH_CHECK(trials->check_engine(engine), "no throw-away pod was run");
+        return trials;
     }
     AH_TRY(std::string program, find_on_path(word_for(engine)), "no throw-away container was run");
     auto trials = std::make_unique<ImageTrials>(engine, std::move(program), std::move(mark), held);
