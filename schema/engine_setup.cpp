@@ -181,11 +181,15 @@ void say_if_none(EngineSetup& setup)
     const bool told = std::ranges::any_of(setup.handlers, &Handler::ours) || !setup.faults.empty();
     if (told)
         return;
+    // podman has nothing to restart, and may be told by a hook, where no runtime is to be added.
+    const std::string remedy =
+        setup.engine == Engine::podman
+            ? "copy contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this"
+            : "copy from contrib/" + std::string(word_for(setup.engine)) + ", then restart it";
     setup.faults.push_back({.kind = FaultKind::no_handler,
                             .handler = {},
                             .says = "its configuration does not name anchorhold",
-                            .remedy = "copy from contrib/" + std::string(word_for(setup.engine)) +
-                                      ", then restart it"});
+                            .remedy = remedy});
 }
 
 } // namespace
