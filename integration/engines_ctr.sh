@@ -26,8 +26,21 @@ ctr_run "$delegate_path" --rm localhost/cell:1 warm true
 remember_kernel
 
 # run OPTION... -- IMAGE ID WORD...: below us, to its end.
-cell() { ctr_run "$runtime" --rm "$@" </dev/null; }
-cell_without_us() { ctr_run "$delegate_path" --rm "$@" </dev/null; }
+cell() { logged ctr_run "$runtime" --rm "$@"; }
+cell_without_us() { logged ctr_run "$delegate_path" --rm "$@"; }
+exec_in() { logged in_ctr tasks exec --exec-id "$@"; } # EXEC-ID ID WORD...
+
+# ctr 1.6 leaves off reading when it hears of the end, and on a busy machine what was said last is
+# lost; what containerd's shim writes into a file is whole.
+logged() { # COMMAND...: of ctr, which takes --log-uri behind its third word
+    local file status
+    file=$(mktemp "$lab/said.XXXXXX")
+    "${@:1:3}" --log-uri "file://$file" "${@:4}" </dev/null
+    status=$?
+    cat "$file"
+    rm "$file"
+    return $status
+}
 asks() { echo "dev.anchorhold.endpoints=model:8080=unix:$brokers/$1/broker.sock"; }
 
 # answers IMAGE OPTION...: the model does, in a container run with OPTION...
@@ -58,13 +71,13 @@ check "C-03 a label asks like an annotation" contains \
 
 declare -A severed profiled execd
 greedy=(--cap-add CAP_NET_ADMIN --cap-add CAP_NET_RAW --cap-add CAP_MKNOD)
-try_ways control ctr_run "$delegate_path" --rm --net-host --privileged localhost/cell:1 control
+try_ways control cell_without_us --net-host --privileged localhost/cell:1 control
 try_ways severed cell "${greedy[@]}" --net-host localhost/cell:1 severed
 try_ways profiled cell "${greedy[@]}" --seccomp --net-host localhost/cell:1 profiled
 ctr_run "$runtime" --detach "${greedy[@]}" --net-host --annotation "$(asks model)" \
     localhost/cell:1 long sleep infinity
-try_ways execd in_ctr tasks exec --exec-id all long
-environment=$(in_ctr tasks exec --exec-id env long env)
+try_ways execd exec_in all long
+environment=$(exec_in env long env)
 in_ctr tasks kill --signal KILL long
 in_ctr tasks delete --force long >/dev/null 2>&1
 in_ctr containers delete long
@@ -85,7 +98,7 @@ judge_granted "by a link of its own" "$(cell "${grants[@]}" "${greedy[@]}" local
 check "by a link of its own: nothing is left" nothing_left
 ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" --net-host localhost/cell:1 long \
     sleep infinity
-judge_granted "from an exec, with --net-host" "$(in_ctr tasks exec --exec-id ways long \
+judge_granted "from an exec, with --net-host" "$(exec_in ways long \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 in_ctr tasks kill --signal KILL long
 in_ctr tasks delete --force long >/dev/null 2>&1
@@ -160,7 +173,7 @@ same_id_twice() {
         ctr_namespace=$cgroup-$name ctr_run "$runtime" --detach --annotation "$(asks model)" \
             --cgroup "/$cgroup/$name" localhost/cell:1 same sleep infinity
     done
-    end one && ctr_namespace=$cgroup-two in_ctr tasks exec --exec-id x same attempt ask=8080 |
+    end one && ctr_namespace=$cgroup-two exec_in x same attempt ask=8080 |
         grep "ask=8080 reached"
     local status=$?
     end two && [ $status = 0 ] && nothing_left
