@@ -125,7 +125,7 @@ is_first() {
 /bin/sh $1 
 ask=8080 reached" "$(in_cell first)"
 }
-check "C-60 a known init is process 1" is_first /init "$relayed"
+check "C-27 C-60 a known init is process 1" is_first /init "$relayed"
 check "C-60 any program is that asks" is_first /etc/../init "$relayed | $aside"
 check "C-60 a known init is not when it is said so" contains \
     "$(bundle first "$relayed | .annotations[\"dev.anchorhold.relay\"] = \"inside\"" /init
@@ -140,7 +140,7 @@ says_how() { # says_how WAY FILTER WORD: explain and the record do
     "$runtime" delete --force how
     return $status
 }
-check "explain and the record say who is process 1: the command" says_how child "$relayed" /init
+check "C-27 explain and the record say who is process 1: the command" says_how child "$relayed" /init
 check "explain and the record say who is process 1: the relay" says_how inside "$relayed" sleep
 host_pids='del(.linux.namespaces[] | select(.type == "pid"))'
 bundle host_pids "$relayed | $aside | $host_pids" true

@@ -546,7 +546,7 @@ assert os.waitpid(-1, WALL) == (relay, 9)  # the control
 )
 
 
-@case("C-60 whoever must be process 1 is, and has no child, while the relay lives and after")
+@case("C-27 C-60 whoever must be process 1 is, and has no child, while the relay lives and after")
 def _(directory):
     done = aside(directory, *LONELY)
     assert (done.returncode, done.stderr) == (0, ""), done
