@@ -142,9 +142,10 @@ Status read_rule(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* heade
 
 int add_count(nftnl_expr* expression, void* data)
 {
-    if (text_or_nothing(nftnl_expr_get_str(expression, NFTNL_EXPR_NAME)) == "counter")
+    if (text_or_nothing(nftnl_expr_get_str(expression, NFTNL_EXPR_NAME)) == "counter") {
         *static_cast<std::uint64_t*>(data) +=
             nftnl_expr_get_u64(expression, NFTNL_EXPR_CTR_PACKETS);
+    }
     return 0;
 }
 

@@ -279,9 +279,10 @@ Result<std::vector<Record>> StateDir::ended() const
         struct stat file = {};
         AH_TRY(auto text, read_file(path, largest_record), "");
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
-        if (record && ::stat(path.c_str(), &file) == 0) // else pruned, or a newer version's
+        if (record && ::stat(path.c_str(), &file) == 0) { // else pruned, or a newer version's
             found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
                                *std::move(record));
+        }
     }
     std::ranges::sort(found, std::greater(), [](const Written& written) {
         const Record& record = written.second;

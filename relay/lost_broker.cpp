@@ -68,7 +68,7 @@ int LostBroker::tick()
         return stop_in_time(now);
     int next = -1;
     for (unsigned at = 0; at < routes_; ++at) {
-        Route& route = pump_->route(at);
+        const Route& route = pump_->route(at);
         if (route.away_since == 0)
             continue;
         int left = milliseconds_until(route.away_since + after_, now);

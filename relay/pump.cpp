@@ -256,10 +256,11 @@ void Pump::retry(Route& route, int64_t now)
             return expire(route, now - busy_limit);
         }
         route.pause = 0;
-        if (answer == Answer::refused)
+        if (answer == Answer::refused) {
             end(stream, Verdict::reset);
-        else
+        } else {
             join(stream, UniqueFd(route.socket.release()));
+        }
     }
     route.socket = UniqueFd();
 }

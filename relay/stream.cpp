@@ -71,10 +71,11 @@ void free_rest(Flow& flow)
 {
     if (!has_rest(flow))
         return;
-    if (flow.piped)
+    if (flow.piped) {
         close_pipe(flow.pipe);
-    else
+    } else {
         free(flow.rest);
+    }
     flow.begin = flow.end = 0;
 }
 
@@ -83,10 +84,11 @@ Step push_rest(Flow& flow, Side& to)
     const ssize_t taken = push(to, flow.rest + flow.begin, flow.end - flow.begin);
     if (taken < 0)
         return Step::sink_failed;
-    if (flow.begin + static_cast<uint32_t>(taken) == flow.end)
+    if (flow.begin + static_cast<uint32_t>(taken) == flow.end) {
         free_rest(flow);
-    else
+    } else {
         flow.begin += static_cast<uint32_t>(taken);
+    }
     return Step::moved;
 }
 
@@ -97,10 +99,11 @@ Step drain(Flow& flow, Side& to)
         return Step::sink_failed;
     if (taken > 0)
         flow.begin += static_cast<uint32_t>(taken);
-    if (has_rest(flow))
+    if (has_rest(flow)) {
         to.writable = false;
-    else
+    } else {
         give_pipe(flow.pipe);
+    }
     return Step::moved;
 }
 

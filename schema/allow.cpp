@@ -34,7 +34,7 @@ struct ShortRule {
 };
 ShortRule cut(std::string_view text)
 {
-    std::size_t colon = text.find(':');
+    const std::size_t colon = text.find(':');
     if (text.starts_with('[')) {
         const std::size_t bracket = text.find(']');
         if (bracket != std::string_view::npos && bracket + 1 == text.size())

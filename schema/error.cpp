@@ -65,10 +65,11 @@ std::string escape(std::string_view text, std::size_t limit, std::string_view al
         if (at + piece.size() > limit)
             return out + "...";
         const bool unsafe = step.length == 0 || is_control(step.point);
-        if (unsafe || also.find(piece.front()) != std::string_view::npos)
+        if (unsafe || also.find(piece.front()) != std::string_view::npos) {
             append_escaped(out, piece);
-        else
+        } else {
             out += piece;
+        }
         at += piece.size();
     }
     return out;

@@ -64,9 +64,10 @@ std::string_view sentence_for(rapidjson::ParseErrorCode code)
 std::optional<std::string> refuse_bytes(std::string_view text, const Limits& limits)
 {
     constexpr std::size_t countable = std::numeric_limits<std::uint32_t>::max();
-    if (text.size() > std::min(limits.bytes, countable))
+    if (text.size() > std::min(limits.bytes, countable)) {
         return std::to_string(text.size()) + " bytes, more than the " +
                std::to_string(limits.bytes) + " that are read";
+    }
     if (text.empty())
         return "the document is empty";
     if (text.starts_with("\xef\xbb\xbf"))
@@ -211,9 +212,10 @@ private:
 
     bool open(Kind kind)
     {
-        if (open_.size() >= limits_.depth)
+        if (open_.size() >= limits_.depth) {
             return refuse(here() + ": nested deeper than " + std::to_string(limits_.depth) +
                           " levels");
+        }
         const std::size_t begin = stream_.Tell(); // before the bracket is taken
         if (!add(kind, begin, begin + 1))
             return false;

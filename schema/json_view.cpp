@@ -89,9 +89,10 @@ std::optional<View> View::find(std::string_view key) const
 {
     if (kind() != Kind::object)
         return std::nullopt;
-    for (View at(*document_, node().child); at.index_ != 0; at.index_ = at.node().next)
+    for (View at(*document_, node().child); at.index_ != 0; at.index_ = at.node().next) {
         if (at.has_key(key))
             return at;
+    }
     return std::nullopt;
 }
 
@@ -170,9 +171,10 @@ Error View::wrong(std::string_view sentence) const
 
 Status View::only(std::initializer_list<std::string_view> keys) const
 {
-    for (const View& member : items())
+    for (const View& member : items()) {
         if (const std::string key = member.key(); std::ranges::find(keys, key) == keys.end())
             return std::unexpected(wrong("unknown member " + quoted(key, 64)));
+    }
     return {};
 }
 

@@ -57,14 +57,15 @@ std::string quote(std::string_view text)
     while (!text.empty()) {
         const Utf8Step step = utf8_step(text);
         const std::size_t length = step.length == 0 ? 1 : step.length;
-        if (step.length == 0)
+        if (step.length == 0) {
             out += "\xef\xbf\xbd"; // U+FFFD
-        else if (const auto escape = short_escape(text.front()); !escape.empty())
+        } else if (const auto escape = short_escape(text.front()); !escape.empty()) {
             out += escape;
-        else if (step.point < 0x20)
+        } else if (step.point < 0x20) {
             out.append("\\u00").append({digits[step.point >> 4], digits[step.point & 0xf]});
-        else
+        } else {
             out += text.substr(0, length);
+        }
         text.remove_prefix(length);
     }
     return out + '"';

@@ -105,10 +105,12 @@ Status check_member(json::View member, const std::string& place)
         return check_object(member, place);
     if (member.kind() != json::Kind::array || shape_at(place + "[]") == nullptr)
         return {};
-    for (const json::View& element : member.items())
-        if (element.kind() == json::Kind::object)
+    for (const json::View& element : member.items()) {
+        if (element.kind() == json::Kind::object) {
             if (auto status = check_object(element, place + "[]"); !status)
                 return status;
+        }
+    }
     return {};
 }
 
@@ -122,18 +124,21 @@ Status check_object(json::View object, const std::string& place)
     for (const json::View& member : object.items()) {
         const std::string key = member.key();
         const Known known = look_up(shape->names, key);
-        if (known.match == Match::folded)
+        if (known.match == Match::folded) {
             return std::unexpected(object.wrong("member " + quoted(key, 64) + " reads as \"" +
                                                 std::string(known.name) + "\" to some runtimes"));
-        if (known.match == Match::none)
+        }
+        if (known.match == Match::none) {
             strangers.push_back(fold(key));
-        else if (auto status = check_member(member, place + "." + key); !status)
+        } else if (auto status = check_member(member, place + "." + key); !status) {
             return status;
+        }
     }
     std::ranges::sort(strangers);
-    if (const auto twice = std::ranges::adjacent_find(strangers); twice != strangers.end())
+    if (const auto twice = std::ranges::adjacent_find(strangers); twice != strangers.end()) {
         return std::unexpected(
             object.wrong("two members read as " + quoted(*twice, 64) + " to some runtimes"));
+    }
     return {};
 }
 

@@ -57,11 +57,12 @@ std::vector<std::string> all(const std::vector<std::string>& texts)
 std::vector<std::string> endpoint_lines(const std::vector<Endpoint>& endpoints)
 {
     std::vector<std::string> lines;
-    for (const Endpoint& endpoint : endpoints)
+    for (const Endpoint& endpoint : endpoints) {
         lines.push_back(printable(endpoint.name +
                                       " at 127.0.0.1:" + std::to_string(endpoint.listen.number()) +
                                       " to " + target_text(endpoint.to),
                                   1000));
+    }
     return lines;
 }
 
@@ -119,10 +120,11 @@ std::vector<std::string> refused_lines(const Record& record)
     std::vector<std::string> lines;
     if (record.drops != 0)
         lines.push_back(std::to_string(record.drops) + " packets");
-    if (!record.denied.empty())
+    if (!record.denied.empty()) {
         lines.push_back(std::to_string(record.denied.size()) +
                         (record.denied.size() == 1 ? " destination" : " destinations") +
                         ", see anchorhold denials");
+    }
     if (record.more_denied)
         lines.emplace_back(may_be_more);
     return lines;
@@ -202,20 +204,22 @@ std::string render_facts(const Facts& facts)
 std::string render_runs(const std::vector<Record>& records)
 {
     std::vector<std::vector<std::string>> rows{{"ID", "STATE", "POSTURE", "INIT", "NETWORK"}};
-    for (const Record& record : records)
+    for (const Record& record : records) {
         rows.push_back({printable(record.id, 40), std::string(word_for(record.state)),
                         std::string(word_for(record.posture)),
                         record.init.pid == 0 ? "-" : std::to_string(record.init.pid),
                         record.sentence});
+    }
     return render_table(rows);
 }
 
 std::string render_denials(const Record& record)
 {
     std::vector<std::vector<std::string>> rows{{"LAST", "DESTINATION", "PORT", "PROTOCOL"}};
-    for (const Denied& one : by_time(record.denied))
+    for (const Denied& one : by_time(record.denied)) {
         rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
                         one.port == 0 ? "-" : std::to_string(one.port), one.udp ? "UDP" : "TCP"});
+    }
     return render_table(rows) + (record.more_denied ? may_be_more + std::string("\n") : "");
 }
 

@@ -34,10 +34,11 @@ Status check_readable(const struct stat& file)
 {
     if (!S_ISREG(file.st_mode))
         return fail(Code::invalid_request, "it is no regular file");
-    if (static_cast<std::size_t>(file.st_size) > json::Limits().bytes)
+    if (static_cast<std::size_t>(file.st_size) > json::Limits().bytes) {
         return fail(Code::invalid_request, std::to_string(file.st_size) + " bytes, more than the " +
                                                std::to_string(json::Limits().bytes) +
                                                " that are read");
+    }
     return {};
 }
 
@@ -91,12 +92,14 @@ Status Bundle::check_config() const
         return fail_errno(name, errno, Code::invalid_request);
     if (!S_ISREG(file.st_mode))
         return fail(Code::invalid_request, name + ": it is a symbolic link");
-    if (file.st_uid != 0 && file.st_uid != ::geteuid())
+    if (file.st_uid != 0 && file.st_uid != ::geteuid()) {
         return fail(Code::invalid_request, name + ": it belongs to uid " +
                                                std::to_string(file.st_uid) + "; chown it to root");
-    if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    }
+    if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return fail(Code::invalid_request,
                     name + ": it can be written by others than root; chmod go-w it");
+    }
     return {};
 }
 

@@ -154,9 +154,10 @@ Result<Edited> edit_config(const json::Document& config, const Plan& plan)
     AH_TRY(edited.seccomp_obstacle, edit_linux(root, plan, edits), "");
     AH_CHECK(edit_mounts(root, plan, edits), "");
     AH_TRY(edited.removed_hooks, edit_hooks(root, plan, edits), "");
-    if (!plan.mark.empty())
+    if (!plan.mark.empty()) {
         edits.add_to_member(root, "annotations", json::Kind::object, Side::back,
                             json::quote(mark_annotation) + ":" + json::quote(plan.mark));
+    }
     edited.text = json::splice(config.text(), std::move(edits).splices());
     return edited;
 }

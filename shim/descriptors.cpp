@@ -50,9 +50,10 @@ Result<std::optional<std::string>> check_socket(int fd)
     socklen_t size = sizeof domain;
     if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0)
         return fail_errno("ask for the family of descriptor " + std::to_string(fd), errno);
-    if (domain != AF_UNIX)
+    if (domain != AF_UNIX) {
         return refused(fd,
                        "a socket of the host's network (family " + std::to_string(domain) + ")");
+    }
     return "descriptor " + std::to_string(fd) + " is a Unix socket";
 }
 
@@ -87,9 +88,10 @@ Result<unsigned> read_count(std::string_view text, std::string_view what)
 {
     unsigned count = 0;
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (ec != std::errc() || end != text.data() + text.size() || count > 65535)
+    if (ec != std::errc() || end != text.data() + text.size() || count > 65535) {
         return fail(Code::invalid_request,
                     std::string(what) + ": " + quoted(text) + " is not a number of descriptors");
+    }
     return count;
 }
 

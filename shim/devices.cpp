@@ -68,9 +68,10 @@ Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
         if (device.type == "p" || is_default(device))
             continue;
         more += first ? 1 : 0;
-        if (!first)
+        if (!first) {
             first = {node.where(),
                      "hands in the device " + printable(path) + " (" + shown(device) + ")"};
+        }
     }
     if (!first)
         return {};
@@ -115,13 +116,15 @@ Status inspect_rules(const std::optional<json::View>& section, bool own_users, I
         if (allow && opens && !is_default(device))
             opened.push_back({view, device});
     }
-    for (const Rule& rule : opened)
+    for (const Rule& rule : opened) {
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
-    if (!closed && opened.empty() && !own_users && !is_rootless())
+    }
+    if (!closed && opened.empty() && !own_users && !is_rootless()) {
         into.voids.push_back({"linux.resources.devices",
                               "leaves the host's devices open; begin with "
                               R"({"allow":false,"access":"rwm"})"});
+    }
     return {};
 }
 
@@ -139,9 +142,10 @@ Status inspect_devices(json::View config, Inspection& into)
     AH_TRY(const bool own_users, has_own_users(config), "");
     AH_CHECK(inspect_rules(section, own_users, into), "");
     const auto links = member(section, "netDevices");
-    if (links && links->size() > 0)
+    if (links && links->size() > 0) {
         into.voids.push_back(
             {links->where(), "moves network devices of the host inside; leave it out"});
+    }
     return {};
 }
 

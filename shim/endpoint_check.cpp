@@ -131,9 +131,10 @@ Result<Found> open_socket(const std::string& path,
     found.shown = printable(path);
     found.name = path.substr(path.rfind('/') + 1);
     // The relay enters the directory, wherever that is mounted, and dials this name.
-    if (found.name.size() >= sizeof sockaddr_un::sun_path)
+    if (found.name.size() >= sizeof sockaddr_un::sun_path) {
         return unavailable("the socket's name has " + std::to_string(found.name.size()) +
                            " bytes, more than the 107 that unix(7) takes; rename it");
+    }
     AH_TRY(found.directory, open_directory(path, permitted), "");
     AH_TRY(found.socket,
            open_step({.base = found.directory.get(),
@@ -169,18 +170,21 @@ Status check_modes(const Found& found, const CommandUser& user)
 {
     const struct stat& directory = found.directory_stat;
     const std::string shown = printable(found.path);
-    if (directory.st_uid != found.socket_stat.st_uid && !is_owned_well(found.path, directory))
+    if (directory.st_uid != found.socket_stat.st_uid && !is_owned_well(found.path, directory)) {
         return unavailable(shown + " belongs to uid " + std::to_string(directory.st_uid) +
                            ", neither root nor the socket's owner; chown it");
+    }
     if ((directory.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return unavailable(shown + " can be written by others; chmod 0711 it");
-    if (user.host_uid != 0 && directory.st_uid == user.host_uid)
+    if (user.host_uid != 0 && directory.st_uid == user.host_uid) {
         return unavailable(shown + " belongs to the command's own user (uid " +
                            std::to_string(user.host_uid) + " here); run the broker as another");
-    if (!grants(directory, user, S_IXOTH) || !grants(found.socket_stat, user, S_IWOTH))
+    }
+    if (!grants(directory, user, S_IXOTH) || !grants(found.socket_stat, user, S_IWOTH)) {
         return unavailable("uid " + std::to_string(user.host_uid) +
                            ", the command's, cannot connect to " + found.shown +
                            "; chmod 0666 in a 0711 directory");
+    }
     return {};
 }
 
@@ -217,9 +221,10 @@ Status check_neighbours(const Found& found, const std::vector<Endpoint>& all_of_
             ::fstatat(found.directory.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         const bool plain = S_ISREG(file.st_mode) || S_ISLNK(file.st_mode);
-        if (++count > most_entries || (!plain && !is_ours(file, all_of_this_run)))
+        if (++count > most_entries || (!plain && !is_ours(file, all_of_this_run))) {
             return unavailable(printable(found.path) + " also holds " + quoted(name, 64) +
                                "; give this run a directory of its own");
+        }
     }
     return {};
 }

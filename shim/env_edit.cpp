@@ -110,9 +110,10 @@ Result<CapsEdit> edit_capabilities(json::View process)
             const Result<std::string> capability = entry.string();
             if (!capability)
                 return std::unexpected(capability.error());
-            if (!is_plain_capability(*capability))
+            if (!is_plain_capability(*capability)) {
                 return std::unexpected(
                     entry.wrong(quoted(*capability, 64) + " is no capability's one spelling"));
+            }
             if (*capability != "CAP_NET_ADMIN" && *capability != "CAP_NET_RAW")
                 continue;
             removed.push_back(entry);

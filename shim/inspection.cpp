@@ -74,10 +74,11 @@ Status inspect_capabilities(json::View config, Inspection& into)
 {
     AH_TRY(const bool own_users, has_own_users(config), "");
     AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")), "");
-    if (!list.empty() && !own_users)
+    if (!list.empty() && !own_users) {
         into.voids.push_back({"process.capabilities", "holds " + list +
                                                           " over the host; drop them, or give the "
                                                           "container a user namespace"});
+    }
     return {};
 }
 
@@ -100,9 +101,10 @@ Status inspect_sysctls(json::View config, Inspection& into)
     AH_TRY(const auto entries, section->object(), "");
     for (const json::View entry : entries) {
         const std::string name = with_dots(entry.key());
-        if (name.starts_with("net.") && !is_in(plain_sysctls, name))
+        if (name.starts_with("net.") && !is_in(plain_sysctls, name)) {
             into.voids.push_back(
                 {entry.where(), "changes what a network namespace keeps apart; leave it out"});
+        }
     }
     return {};
 }
@@ -117,9 +119,10 @@ Status inspect_annotations(json::View config, Inspection& into)
         const std::string key = entry.key();
         const bool steers = std::ranges::any_of(
             steering_prefixes, [&](std::string_view prefix) { return key.starts_with(prefix); });
-        if (steers && !is_in(plain_annotations, key))
+        if (steers && !is_in(plain_annotations, key)) {
             into.voids.push_back(
                 {entry.where(), "steers the runtime behind this one; leave it out"});
+        }
     }
     return {};
 }
@@ -129,9 +132,10 @@ Status inspect_listener(json::View config, Inspection& into)
 {
     const auto seccomp = member(member(config, "linux"), "seccomp");
     AH_TRY(const std::string listener, text_of(seccomp, "listenerPath"), "");
-    if (!listener.empty())
+    if (!listener.empty()) {
         into.other_channels.push_back("linux.seccomp.listenerPath: " + printable(listener) +
                                       " decides about system calls");
+    }
     return {};
 }
 

@@ -11,9 +11,10 @@ Result<std::optional<json::View>> container(json::View object, std::string_view 
     const auto member = object.find(key);
     if (!member || member->is_null())
         return std::nullopt;
-    if (member->kind() != kind)
+    if (member->kind() != kind) {
         return std::unexpected(
             member->expected(kind == json::Kind::array ? "an array" : "an object"));
+    }
     return member;
 }
 
@@ -47,14 +48,15 @@ void Edits::remove(json::View array, const std::vector<json::View>& elements)
     bool kept = false;
     for (std::size_t i = 0; i < items.size(); ++i) {
         const json::Span span = items[i].span();
-        if (std::ranges::find(elements, span, &json::View::span) == elements.end())
+        if (std::ranges::find(elements, span, &json::View::span) == elements.end()) {
             kept = true;
-        else if (kept)
+        } else if (kept) {
             splices_.push_back({{items[i - 1].span().end, span.end}, ""});
-        else if (i + 1 < items.size())
+        } else if (i + 1 < items.size()) {
             splices_.push_back({{span.begin, items[i + 1].span().begin}, ""});
-        else
+        } else {
             splices_.push_back({span, ""});
+        }
     }
     content_of(array).any = kept;
 }
@@ -76,12 +78,13 @@ void Edits::add_to_member(json::View object, std::string_view key, json::Kind ki
 {
     const std::string whole = kind == json::Kind::array ? "[" + text + "]" : "{" + text + "}";
     const auto member = object.find(key);
-    if (!member)
+    if (!member) {
         add(object, Side::back, json::quote(key) + ":" + whole);
-    else if (member->is_null())
+    } else if (member->is_null()) {
         replace(*member, whole);
-    else
+    } else {
         add(*member, side, text);
+    }
 }
 
 void Edits::take(std::vector<json::Splice> splices)

@@ -40,10 +40,11 @@ std::string normal_path(std::string_view path)
     while (!path.empty()) {
         const std::string_view name = path.substr(0, path.find('/'));
         path.remove_prefix(std::min(path.size(), name.size() + 1));
-        if (name == "..")
+        if (name == "..") {
             normal.erase(std::min(normal.size(), normal.rfind('/')));
-        else if (!name.empty() && name != ".")
+        } else if (!name.empty() && name != ".") {
             normal.append("/").append(name);
+        }
     }
     return normal.empty() ? "/" : normal;
 }

@@ -158,12 +158,13 @@ std::string obstacle(std::string_view directory, const std::vector<Mount>& mount
         if (why.empty())
             why = mount.strays;
         for (const std::string& path : {mount.destination, mount.lands}) {
-            if (path == directory)
+            if (path == directory) {
                 why = unfit(mount);
-            else if (is_at_or_below(directory, path))
+            } else if (is_at_or_below(directory, path)) {
                 why = mount.where + " covers it";
-            else if (why.empty() && is_at_or_below(path, ours))
+            } else if (why.empty() && is_at_or_below(path, ours)) {
                 why = mount.where + " is in the way";
+            }
         }
     }
     return why;
@@ -174,9 +175,10 @@ std::string obstacle(std::string_view directory, const std::vector<Mount>& mount
 Result<std::string> mount_place(json::View config, const std::string& rootfs)
 {
     const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root)
+    if (!root) {
         return fail_errno("open the root filesystem " + quoted(rootfs), errno,
                           Code::invalid_request);
+    }
     AH_TRY(const auto mounts, read_mounts(config, root), "");
     std::string reasons;
     for (const std::string_view directory : candidates) {

@@ -29,9 +29,10 @@ struct Mount {
     bool is_writable() const
     {
         bool writable = true;
-        for (const std::string& option : options)
+        for (const std::string& option : options) {
             writable = option == "rw" || option == "rrw" ||
                        (writable && option != "ro" && option != "rro");
+        }
         return writable;
     }
     // Whatever the type says: runc and crun go by the option.
@@ -72,12 +73,13 @@ std::vector<std::string> layers_of(std::string_view value)
 {
     std::vector<std::string> layers(1);
     for (std::size_t i = 0; i < value.size(); ++i) {
-        if (value[i] == '\\' && i + 1 < value.size())
+        if (value[i] == '\\' && i + 1 < value.size()) {
             layers.back() += value[++i];
-        else if (value[i] == ':')
+        } else if (value[i] == ':') {
             layers.emplace_back();
-        else
+        } else {
             layers.back() += value[i];
+        }
     }
     std::erase(layers, "");
     return layers;
@@ -98,13 +100,14 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
         const std::string name = option.substr(0, sign);
         if (sign == std::string::npos || std::ranges::find(names, name) == names.end())
             continue;
-        for (const std::string& layer : layers_of(std::string_view(option).substr(sign + 1)))
+        for (const std::string& layer : layers_of(std::string_view(option).substr(sign + 1))) {
             inspect_source({.where = mount.option_views[i].where(),
                             .path = layer,
                             .destination = mount.destination,
                             .writable = name == "upperdir" && mount.is_writable(),
                             .layer = true},
                            context, host, into);
+        }
     }
 }
 
@@ -121,15 +124,17 @@ void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& re
     if (!mount.is_writable() || is_covered(place))
         return;
     std::string what;
-    if (mount.type == "proc" && !is_covered(place + "/sys"))
+    if (mount.type == "proc" && !is_covered(place + "/sys")) {
         what = "root inside can have the host run programs (kernel.core_pattern); put " +
                printable(place) + "/sys into linux.readonlyPaths";
+    }
     if (mount.type == "sysfs")
         what = "root inside can write the host's sysfs; mount it \"ro\"";
-    if (!what.empty() && is_root)
+    if (!what.empty() && is_root) {
         into.voids.push_back({mount.view.where(), what});
-    else if (!what.empty())
+    } else if (!what.empty()) {
         into.advice.push_back(mount.view.where() + ": " + what);
+    }
 }
 
 // Is it the host's root, or may it become it? In a user namespace that maps the host's root in,
@@ -155,22 +160,23 @@ void inspect_mount(const Mount& mount, const InspectionContext& context, const H
     for (std::size_t i = 0; i < mount.options.size(); ++i)
         inspect_propagation(mount.option_views[i].where(), mount.options[i], into);
     const std::string where = mount.view.where();
-    if (mount.is_bind())
+    if (mount.is_bind()) {
         inspect_source({.where = where + ".source",
                         .path = mount.source,
                         .destination = mount.destination,
                         .writable = mount.is_writable(),
                         .recursive = mount.has("rbind")},
                        context, host, into);
-    else if (is_network_filesystem(mount.type))
+    } else if (is_network_filesystem(mount.type)) {
         into.other_channels.push_back(where + ": " + printable(mount.type) + " at " +
                                       printable(mount.destination));
-    else if (std::ranges::find(usual_types, mount.type) == usual_types.end())
+    } else if (std::ranges::find(usual_types, mount.type) == usual_types.end()) {
         into.voids.push_back({where + ".type", quoted(mount.type, 64) +
                                                    " is not a filesystem of the container's own; "
                                                    "leave it out"});
-    else if (mount.type == "overlay")
+    } else if (mount.type == "overlay") {
         inspect_overlay(mount, context, host, into);
+    }
 }
 
 } // namespace
@@ -191,9 +197,10 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
         inspect_propagation(word->where(), text, into);
     }
     AH_TRY(const std::string root, text_of(member(config, "root"), "path"), "");
-    if (!root.empty()) // runc binds it with all that is mounted below
+    if (!root.empty()) { // runc binds it with all that is mounted below
         inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
                        context, host, into);
+    }
     AH_TRY(const bool is_root, may_be_root(config), "");
     AH_TRY(const auto mounts, elements(config, "mounts"), "");
     for (const json::View entry : mounts) {

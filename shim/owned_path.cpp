@@ -39,13 +39,15 @@ void prepend(std::deque<std::string>& ahead, const std::string& path)
 // (acl(5)), so they count for any group.
 Status check_owner(const struct stat& file, const std::string& path, const Walk& walk)
 {
-    if (!is_owned_well(path, file))
+    if (!is_owned_well(path, file)) {
         return fail(Code::invalid_request, printable(path) + " belongs to uid " +
                                                std::to_string(file.st_uid) + "; chown it to root");
+    }
     const bool sticky = !walk.ahead.empty() && (file.st_mode & S_ISVTX) != 0;
-    if (!S_ISLNK(file.st_mode) && !sticky && (file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    if (!S_ISLNK(file.st_mode) && !sticky && (file.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return fail(Code::invalid_request,
                     printable(path) + " can be written by others than root; chmod go-w it");
+    }
     return {};
 }
 

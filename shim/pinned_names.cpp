@@ -81,9 +81,10 @@ Result<std::vector<PinnedName>> pin_names(const Helpers& helpers,
     std::vector<std::string> words{"resolve"};
     words.insert(words.end(), names.begin(), names.end());
     AH_TRY(Caught caught, run_quietly(helpers.hook, words, most_answered), "resolve names");
-    if (caught.status != 0)
+    if (caught.status != 0) {
         return fail(Code::network_setup_failed,
                     "resolve names: " + printable(first_line(caught.text), 500));
+    }
     AH_TRY(auto pinned, parse_pinned(std::move(caught.text), names), "resolve names");
     return pinned;
 }

@@ -212,11 +212,12 @@ void add_new(std::vector<std::string>& doors, std::vector<std::string> more)
 void report_doors(const Source& source, const std::vector<std::string>& doors, Inspection& into)
 {
     for (const std::string& door : doors) {
-        if (is_engine_socket(door))
+        if (is_engine_socket(door)) {
             into.voids.push_back({source.where, "holds the engine's socket " + printable(door)});
-        else
+        } else {
             into.other_channels.push_back(source.where + ": " + printable(door) +
                                           " can be connected to");
+        }
     }
 }
 
@@ -239,15 +240,16 @@ void inspect_below(const Source& source, const HostMount& mount, const Inspectio
     }
     const auto opened = open_source(mount.place);
     if (std::ranges::find(kernel_types, mount.type) != kernel_types.end() ||
-        (opened && (void_reason(*opened, host) || hands_over_broker(*opened, context))))
+        (opened && (void_reason(*opened, host) || hands_over_broker(*opened, context)))) {
         into.voids.push_back(
             {source.where, "brings " + printable(mount.place) +
                                " along, which is mounted below it; " +
                                (is_root(source) ? "unmount it" : "bind without \"rbind\"")});
-    else if (opened && is_door(opened->file.st_mode))
+    } else if (opened && is_door(opened->file.st_mode)) {
         add_new(doors, {opened->path});
-    else if (opened && S_ISDIR(opened->file.st_mode))
+    } else if (opened && S_ISDIR(opened->file.st_mode)) {
         add_new(doors, doors_in(*opened));
+    }
 }
 
 // What lies in the root came with the image, and nobody serves it unless a table says so.
@@ -258,9 +260,10 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
     // Listing a network filesystem may never end.
     if (!is_root(source) && !name_in(network_filesystems, opened.magic))
         add_new(doors, doors_in(opened));
-    if (source.recursive)
+    if (source.recursive) {
         for (const HostMount& mount : host.mounts_below(opened.path))
             inspect_below(source, mount, context, host, doors, into);
+    }
     report_doors(source, doors, into);
 }
 
@@ -292,20 +295,23 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         source.path.starts_with('/') ? source.path : context.bundle + "/" + source.path;
     const auto opened = open_source(path);
     if (!opened) {
-        if (auto why = why_unopened(opened.error(), path))
+        if (auto why = why_unopened(opened.error(), path)) {
             into.voids.push_back({source.where, std::move(*why)});
-        else
+        } else {
             remember(source, path, {}, into); // if it is there by then, nobody looked at it
+        }
         return;
     }
     remember(source, path, opened->identity(), into);
-    if (is_read_two_ways(path, *opened))
+    if (is_read_two_ways(path, *opened)) {
         into.voids.push_back({source.where, "has \"..\" behind a symlink, which runtimes read in "
                                             "two ways; name the real place"});
-    if (const auto reason = void_reason(*opened, host))
+    }
+    if (const auto reason = void_reason(*opened, host)) {
         into.voids.push_back({source.where, "is " + *reason + "; mount only what is needed"});
-    else if (S_ISDIR(opened->file.st_mode))
+    } else if (S_ISDIR(opened->file.st_mode)) {
         inspect_directory(source, *opened, context, host, into);
+    }
     if (is_root(source))
         return;
     const std::string shown = source.where + ": " + printable(opened->path);
@@ -315,9 +321,10 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         into.other_channels.push_back(shown + " lies on " + std::string(*name));
     if (!source.writable)
         return;
-    if (hands_over_broker(*opened, context))
+    if (hands_over_broker(*opened, context)) {
         into.voids.push_back({source.where, "hands a broker's directory over to be written; mount "
                                             "it \"ro\" or not at all"});
+    }
     into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
 }
 

@@ -60,10 +60,11 @@ std::vector<EngineState> look_at_engines()
         for (const char* const path : engine.settings) {
             const auto text = path != nullptr ? read_file(path, most_settings)
                                               : Result<std::optional<std::string>>();
-            if (text && *text && (*text)->contains("anchorhold"))
+            if (text && *text && (*text)->contains("anchorhold")) {
                 state = {engine.name, true,
                          std::string("names anchorhold in ") + path +
                              "; whether it is called: anchorhold verify " + engine.name};
+            }
         }
         found.push_back(std::move(state));
     }

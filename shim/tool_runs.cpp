@@ -24,10 +24,11 @@ std::vector<Record> live_records(const StateDir& state, const std::vector<RunKey
     std::vector<Record> records;
     for (const RunKey& key : keys) {
         auto record = state.read(key);
-        if (!record)
+        if (!record) {
             unreadable += "unreadable " + key.text() + ": " + record.error().what + "\n";
-        else if (*record)
+        } else if (*record) {
             records.push_back(**std::move(record));
+        }
     }
     std::ranges::sort(records, {}, &Record::created);
     return records;

@@ -59,9 +59,10 @@ std::optional<std::string> tmp_advice(json::View config, const std::string& root
     const Cover cover = cover_of_tmp(config);
     if (cover == Cover::other)
         return std::nullopt; // a volume: its own modes, which we do not judge
-    if (cover == Cover::none && is_read_only(config))
+    if (cover == Cover::none && is_read_only(config)) {
         return "/tmp lies on a read-only root: agents that cannot write it fail silently; mount a "
                "tmpfs there";
+    }
     struct stat place = {};
     if (::lstat((rootfs + "/tmp").c_str(), &place) != 0) {
         if (cover == Cover::tmpfs)
