@@ -227,6 +227,7 @@ done
 stopped_and_started() {
     podman_run --detach --name again --annotation "$(asks model)" localhost/cell:1 \
         sh -c 'trap "exit 42" TERM; attempt ask=8080; while :; do sleep 60 & wait; done' >/dev/null
+    until in_podman logs again 2>/dev/null | grep -q ask=8080; do :; done # its trap is set
     in_podman stop --time 30 again >/dev/null
     same 42 "$(in_podman inspect --format '{{.State.ExitCode}}' again)" && nothing_left || return
     in_podman start again >/dev/null
