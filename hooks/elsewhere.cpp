@@ -16,8 +16,6 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024;
-
 Result<bool> is_mounted(const FileIdentity& netns)
 {
     AH_TRY(const auto table, read_file("/proc/self/mountinfo", most_mountinfo), "list the mounts");

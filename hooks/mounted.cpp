@@ -25,8 +25,6 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024;
-
 // The mount at a path below `root`, if it is one of that very file. A mount's root, not merely the
 // file: renamed into the container by another way it would answer for a mount that went astray.
 std::optional<UniqueFd> mounted_at(int root, const std::string& path, const FileIdentity& wanted)

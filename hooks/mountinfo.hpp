@@ -16,6 +16,8 @@ struct HostMount {
     friend bool operator==(const HostMount&, const HostMount&) = default;
 };
 
+constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024; // bytes of a table
+
 // In the table's order, the latest last; lines that are none are passed over.
 std::vector<HostMount> read_mountinfo(std::string_view table);
 // Is it a mount of that network namespace?

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 policy
@@ -61,10 +61,14 @@ is_accepted() {
     cat "$lab/err"
 }
 
+edit() { # FILTER
+    jq "$1" "$bad/config.json" >"$bad/edited" && mv "$bad/edited" "$bad/config.json"
+}
+
 # refuses CODE NAME FILTER: the fine bundle, after one edit.
 refuses() {
     fine_bundle
-    jq "$3" "$bad/config.json" >"$bad/edited" && mv "$bad/edited" "$bad/config.json"
+    edit "$3"
     check "$2" is_refused "$1"
 }
 
@@ -270,15 +274,15 @@ remember_kernel
 # Under a default that leaves containers alone, one that asks not to be is refused whatever fails.
 policy '{default: "open"}'
 fine_bundle
-jq "$(annotate dev.anchorhold.egress off)" "$bad/config.json" >"$bad/edited"
-mv "$bad/edited" "$bad/config.json"
+edit "$(annotate dev.anchorhold.egress off)"
 stateless() {
     local status
     "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
         create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
     status=$?
     "$delegate_path" delete --force bad 2>/dev/null # in case it was accepted
-    same 1 $status && contains "$(cat "$lab/err")" "anchorhold: create bad: " && [ ! -e "$lab/seen" ] && nothing_left
+    same 1 $status && contains "$(cat "$lab/err")" "anchorhold: create bad: " &&
+        [ ! -e "$lab/seen" ] && nothing_left
 }
 check "off is not open where the state directory cannot be made" stateless
 policy
@@ -286,8 +290,7 @@ policy
 # ---- how it is said -----------------------------------------------------------------------------
 
 fine_bundle
-jq "$(annotate dev.anchorhold.egress $'\e]0;evil\a\n\u202e')" "$bad/config.json" >"$bad/edited"
-mv "$bad/edited" "$bad/config.json"
+edit "$(annotate dev.anchorhold.egress $'\e]0;evil\a\n\u202e')"
 check "B-60 escapes in what is quoted" is_refused invalid_request
 check "B-60 no control character reaches the terminal" same "" "$(tr -d '\n -~' <"$lab/err")"
 

@@ -4,6 +4,10 @@
 
 python=/usr/bin/python3
 
+# What a file that runs cells needs (lib.sh), before what is its own.
+# shellcheck disable=SC2034
+cell_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd "$python" pgrep)
+
 # start_ready COMMAND...: in the background, until its first line; $! is its pid. What it writes
 # after that line is nobody's.
 start_ready() {

@@ -259,8 +259,8 @@ def portforward(engine, pod, port):
 
 COMMANDS = {
     command.__name__: command
-    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, infop, create, start, stop, rm,
-                    repeat, containers, resize, state, info, wait, portforward)
+    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, infop, create, start,
+                    stop, rm, repeat, containers, resize, state, info, wait, portforward)
 } | {"exec": execute}
 
 

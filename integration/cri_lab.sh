@@ -3,7 +3,7 @@
 # would ask of it. To be sourced after engines.sh and cells.sh.
 # shellcheck shell=bash
 
-cri_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft iptables getent ldd /usr/bin/python3 pgrep
+cri_needs=("${cell_needs[@]}" iptables
     protoc containerd ctr /usr/lib/cni/bridge /usr/lib/cni/host-local /usr/lib/cni/loopback
     /usr/lib/cni/portmap)
 

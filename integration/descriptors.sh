@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 policy

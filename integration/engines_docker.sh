@@ -6,7 +6,7 @@
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
 . "$(dirname "$0")/ways.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep containerd ctr \
+needs "${cell_needs[@]}" containerd ctr \
     /usr/bin/docker dockerd iptables useradd
 enter_lab
 make_rootfs "$lab/rootfs"

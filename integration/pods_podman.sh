@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep podman
+needs "${cell_needs[@]}" podman
 enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/engines.sh"
 . "$(dirname "$0")/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep setpriv
+needs "${cell_needs[@]}" setpriv
 fixtures=$here/../tests/fixtures
 podman=$(jq -c .linux.seccomp "$fixtures/podman-cap-drop-all.json") || exit 1
 containerd=$(jq -c .linux.seccomp "$fixtures/ctr-seccomp.json") || exit 1

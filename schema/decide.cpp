@@ -148,6 +148,17 @@ Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns
     return decision;
 }
 
+bool is_left_alone(const Policy& policy, const std::optional<std::string>& option,
+                   const std::optional<std::string>& argv0, const ContainerId& id)
+{
+    const auto choice = choose_profile(policy, {}, option, argv0);
+    const auto request = choice ? resolve(policy, {}, *choice, id)
+                                : Result<Request>(std::unexpected(choice.error()));
+    const auto decision = request ? decide(*request, HostCaps{true, true, true, true})
+                                  : Result<Decision>(std::unexpected(request.error()));
+    return decision && decision->untouched;
+}
+
 std::string sentence_for(const Request& request, const Decision& decision)
 {
     Outcome outcome{.asked = decision.asked,

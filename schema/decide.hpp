@@ -44,6 +44,10 @@ struct Decision { // one that nobody filled in is the safe one
 Result<Decision> decide(const Request& request, const HostCaps& host,
                         GivenNetns given = GivenNetns::fresh);
 
+// Would a container that asks for nothing be left untouched, on any host?
+bool is_left_alone(const Policy& policy, const std::optional<std::string>& option,
+                   const std::optional<std::string>& argv0, const ContainerId& id);
+
 std::string sentence_for(const Request& request, const Decision& decision);
 
 } // namespace anchorhold

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/verify.hpp"
 
+#include "schema/decide.hpp"
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -231,14 +233,10 @@ Came judge_failure(const Judge& judge, const HandlerFacts& facts, const Trial& t
 // Docker below 25 passes no annotation on, and a policy may ignore them: then "off" is not heard.
 bool leaves_no_record(const HandlerFacts& facts, const Trial& trial, Engine engine)
 {
-    const auto profile = profile_of(facts);
     const auto id = ContainerId::parse(trial.id);
-    if (facts.standing != Standing::same || !profile || !id ||
-        (engine != Engine::docker && facts.policy->annotations))
-        return false;
-    const auto request = resolve(*facts.policy, {}, {*profile, {}}, *id);
-    return request && request->egress == Egress::open && request->endpoints.empty() &&
-           request->env.empty();
+    return facts.standing == Standing::same && facts.policy && id &&
+           (engine == Engine::docker || !facts.policy->annotations) &&
+           is_left_alone(*facts.policy, facts.option, facts.argv0, *id);
 }
 
 } // namespace

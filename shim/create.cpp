@@ -42,13 +42,7 @@ Result<std::string> absolute_path(const std::string& path)
 // Is this container left alone whatever its config.json says?
 bool left_alone_anyway(const Session& session, const ContainerId& id)
 {
-    const auto choice =
-        choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile);
-    const auto request = choice ? resolve(*session.policy, {}, *choice, id)
-                                : Result<Request>(std::unexpected(choice.error()));
-    const auto decision = request ? decide(*request, HostCaps{true, true, true, true})
-                                  : Result<Decision>(std::unexpected(request.error()));
-    return decision && decision->untouched;
+    return is_left_alone(*session.policy, session.own.profile, session.argv0_profile, id);
 }
 
 // A bundle that is not there, and where no annotation has a say one that cannot be read, is the

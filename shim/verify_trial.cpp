@@ -229,7 +229,7 @@ public:
             at == std::string::npos ? at : said.find_first_not_of(' ', at + label.size());
         if (begin == std::string::npos)
             return {};
-        const std::string name = said.substr(begin, said.find('\n', begin) - begin);
+        const std::string name = first_word(said.substr(begin));
         if (engine_from(name) == engine)
             return {};
         return fail(Code::delegate_failed, "crictl speaks to " + printable(name) +

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../engines.sh"
 . "$(dirname "$0")/../cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd /usr/bin/python3 pgrep node \
+needs "${cell_needs[@]}" node \
     podman conmon /usr/lib/podman/netavark
 [ -d "${AH_AGENTS:-}/agents" ] || missing "AH_AGENTS, which integration/agents/run fills"
 enter_lab
