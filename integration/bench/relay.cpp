@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // relay-bench [ROUNDS [RELAY...]]: what a relay costs. Every round measures every contender once,
-// in turned order, so that what else the machine does falls on all alike; printed are medians over
-// the rounds, and of the ratios within a round. Figures to read, not a test: nothing fails for
-// being slow. Needs root: it lives in network, mount and pid namespaces of its own, which take all
-// of it along.
+// in an order shuffled anew, so that what else the machine does, and what ran just before (which
+// decides where the scheduler has left everybody: up to 20 us of a round trip), falls on all
+// alike; printed are medians over the rounds, and of the ratios within a round. A round of small
+// messages is short, so there are four for each of bulk. Figures to read, not a test: nothing
+// fails for being slow. Needs root: it lives in network, mount and pid namespaces of its own,
+// which take all of it along.
 #include "contenders.hpp"
 #include "load.hpp"
 
@@ -14,6 +16,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <net/if.h>
+#include <numeric>
+#include <random>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -62,7 +66,7 @@ constexpr Column small_columns[] = {
     {"cpu x64", "%.1f", [](const Row& row) { return row.many.cpu; }, false},
 };
 
-Row measure(const Contender& contender)
+Row measure_large(const Contender& contender)
 {
     const Address& to = contender.address;
     const pid_t pid = contender.pid;
@@ -71,6 +75,14 @@ Row measure(const Contender& contender)
     row.up = measure_bulk(to, Kind::up, 1, 192 * mebibyte, pid, cpu_of);
     row.down16 = measure_bulk(to, Kind::down, 16, 12 * mebibyte, pid, cpu_of);
     row.up16 = measure_bulk(to, Kind::up, 16, 12 * mebibyte, pid, cpu_of);
+    return row;
+}
+
+Row measure_small(const Contender& contender)
+{
+    const Address& to = contender.address;
+    const pid_t pid = contender.pid;
+    Row row;
     row.one = measure_echo(to, 1, 0.25e6, pid, cpu_of);
     row.many = measure_echo(to, 64, 0.25e6, pid, cpu_of);
     row.set_up = measure_set_up(to, 0.25e6);
@@ -112,25 +124,60 @@ void print_table(const char* title, const Column (&columns)[Count],
     std::printf("\n");
 }
 
+std::vector<std::vector<Row>> measure(const std::vector<Contender>& contenders, unsigned rounds,
+                                      Row (*measure_one)(const Contender&))
+{
+    std::vector<std::vector<Row>> rows(contenders.size(), std::vector<Row>(rounds));
+    std::vector<std::size_t> order(contenders.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::minstd_rand random; // the same orders in every run
+    for (unsigned round = 0; round < rounds; ++round) {
+        std::ranges::shuffle(order, random);
+        for (const std::size_t who : order)
+            rows[who][round] = measure_one(contenders[who]);
+    }
+    return rows;
+}
+
 void measure_speed(std::vector<Contender>& contenders, unsigned rounds)
 {
     for (Contender& contender : contenders)
         start(contender);
-    std::vector<std::vector<Row>> rows(contenders.size(), std::vector<Row>(rounds));
-    for (unsigned round = 0; round < rounds; ++round) {
-        for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
-            const std::size_t who = (turn + round) % contenders.size();
-            rows[who][round] = measure(contenders[who]);
-        }
-    }
-    for (Contender& contender : contenders)
-        stop(contender);
     print_table("Bulk: MiB/s and of direct TCP; the relay's CPU in ms per GiB", bulk_columns,
-                contenders, rows);
+                contenders, measure(contenders, rounds, measure_large));
     print_table(
         "128 bytes to and fro, a new connection, a chunk of a slow stream: us and of direct "
         "TCP; the relay's CPU in us per message",
-        small_columns, contenders, rows);
+        small_columns, contenders, measure(contenders, 4 * rounds, measure_small));
+    for (Contender& contender : contenders)
+        stop(contender);
+}
+
+// Where the scheduler has nothing to choose, so that only the work itself is left.
+void measure_on_one_processor(std::vector<Contender>& contenders, unsigned rounds, pid_t broker)
+{
+    constexpr Column columns[] = {small_columns[0], small_columns[1]};
+    cpu_set_t all, one;
+    (void)sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0 && cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    }
+    (void)sched_setaffinity(broker, sizeof one, &one);
+    (void)sched_setaffinity(0, sizeof one, &one);
+    for (Contender& contender : contenders)
+        start(contender); // inherits it
+    print_table("128 bytes to and fro, everybody on one processor: us and of direct TCP", columns,
+                contenders, measure(contenders, 4 * rounds, [](const Contender& contender) {
+                    Row row;
+                    row.one = measure_echo(contender.address, 1, 0.1e6, contender.pid, cpu_of);
+                    return row;
+                }));
+    for (Contender& contender : contenders)
+        stop(contender);
+    (void)sched_setaffinity(broker, sizeof all, &all);
+    (void)sched_setaffinity(0, sizeof all, &all);
 }
 
 void print_memory(Contender& contender, std::size_t connections)
@@ -205,12 +252,14 @@ int run(unsigned rounds, const std::vector<std::string>& older)
     raise_limits();
     setvbuf(stdout, nullptr, _IOLBF, 0);
     const std::string directory = "/mnt";
-    if (fork() == 0)
+    const pid_t broker = fork();
+    if (broker == 0)
         serve({tcp_address(broker_port), unix_address(broker_path(directory))});
     std::vector<Contender> contenders = find_contenders(directory, most_connections, older);
     while (!answers(contenders[0].address) || !answers(contenders[1].address))
         (void)usleep(1000);
     measure_speed(contenders, rounds);
+    measure_on_one_processor(contenders, rounds, broker);
     measure_memory(contenders);
     measure_start(contenders);
     return 0;
