@@ -33,13 +33,15 @@ namespace {
 constexpr std::size_t most_asked = 32;      // addresses of an allow list; a question takes 15 us
 constexpr std::chrono::seconds patience(5); // of a teardown, which has no runtime waiting
 
+Status unless_gone(Status done)
+{
+    return !done && done.error().number == ENODEV ? Status() : done;
+}
+
 Status remove_leftover(Netlink& route, const std::string& name)
 {
     const Step step = remove_link_named(name);
-    const auto removed = route.send({&step, 1});
-    if (!removed && removed.error().number == ENODEV)
-        return {};
-    return removed;
+    return unless_gone(route.send({&step, 1}));
 }
 
 std::unexpected<Error> changed(const std::string& link, const std::string& what)
@@ -169,6 +171,9 @@ void unkeep_netns(const StateDir& state, const Record& record)
 Status release_subnets(const StateDir& state, const Record& record)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "");
+    if (record.network && record.network->subnet)
+        return release_subnet(state, key, record.generation, *record.network->subnet);
+    // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
     const auto listed = held_subnets(state);
     if (!listed && listed.error().number == ENOENT)
         return {}; // nobody has reserved anything yet
@@ -350,11 +355,12 @@ Status unplug(const StateDir& state, Record& record)
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     const std::string name = link_name(record.key);
     // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
-    // period of the kernel's; in this order they pass it together.
+    // period of the kernel's; in this order they pass it together. The link may end meanwhile by
+    // itself, with the namespace of its other end.
     AH_TRY(const auto link, find_link(route, name), "");
     if (link) {
         const Step down = set_link(*link, Flag::down);
-        AH_CHECK(route.send({&down, 1}), "");
+        AH_CHECK(unless_gone(route.send({&down, 1})), "");
     }
     AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), ""); // open to the end
     const auto dropped = drop_rules(state, record, nftables, deadline);

@@ -19,6 +19,7 @@ import sys
 import time
 
 CLONE_NEWNET = 0x40000000
+SETTLED = 0.05  # seconds
 libc = ctypes.CDLL(None, use_errno=True)
 hook, state, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 levels = [int(word) for word in sys.argv[4:]]
@@ -102,12 +103,21 @@ def verb(word, key, pid=0):
     return timed([hook, "--state", state, word, key, generation], told)
 
 
+def settle():
+    """The kernel takes a network namespace down behind our back, and whoever comes next waits."""
+    finish = time.perf_counter() + SETTLED
+    while time.perf_counter() < finish:
+        pass
+
+
 def ours(posture):
     pid = cell()
     key = plan(posture)
     up = verb("up", key, pid)
     end(pid)
-    return up, verb("down", key)
+    down = verb("down", key)
+    settle()
+    return up, down
 
 
 SCRIPT_UP = """set -e
@@ -131,6 +141,7 @@ def script():
     up = timed(["sh", "-c", SCRIPT_UP.format(**names)])
     down = timed(["sh", "-c", SCRIPT_DOWN.format(**names)])
     end(pid)
+    settle()
     return up, down
 
 
@@ -153,6 +164,7 @@ def cni():
     up = (time.perf_counter() - begin) * 1000
     down = call("DEL", "firewall", result) + call("DEL", "bridge", {})
     end(pid)
+    settle()
     return up, down
 
 

@@ -71,6 +71,26 @@ up() { call up "$@" < <(told); } # [WRAPPER...]
 guard() { call guard "$@" </dev/null; }
 down() { call down "$@" <<<'{"id":"c","status":"stopped"}'; }
 
+# VERB CALL COMMAND...: up or down, stopped by its first such system call; then the command. Sets
+# $status and $said.
+mkfifo "$lab/events"
+meddled() {
+    local events line verb=$1 call=$2
+    shift 2
+    {
+        "$verb" strace -f -qq -o "$lab/events" -e "trace=$call" -e "inject=$call:signal=SIGSTOP:when=1"
+        echo "$status $said" >"$lab/result"
+    } &
+    exec {events}<"$lab/events"
+    while read -r -u "$events" line && [[ $line != *"stopped by SIGSTOP"* ]]; do :; done
+    "$@"
+    kill -CONT "${line%% *}"
+    cat <&"$events" >/dev/null # so that strace may end
+    exec {events}<&-
+    wait $!
+    read -r status said <"$lab/result"
+}
+
 gc() { "$lab/bin/anchorhold" --ah-state "$state" gc "$@" 2>&1; }
 
 # NAME: the call worked and said nothing.

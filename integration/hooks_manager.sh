@@ -5,7 +5,6 @@
 . "$(dirname "$0")/hooks_lib.sh"
 
 mkdir -m 700 "$state/subnets"
-mkfifo "$lab/events"
 serve "${server[@]}" 0.0.0.0 9000
 before_all=$(ip -o link; nft list ruleset)
 
@@ -20,23 +19,8 @@ finish_run() {
     down
 }
 
-# COMMAND...: up, stopped when its last connection began, which is before its last look at the
-# links; then the command. Sets $status and $said.
-up_meddled() {
-    local events line
-    {
-        up strace -f -qq -o "$lab/events" -e trace=connect -e inject=connect:signal=SIGSTOP:when=1
-        echo "$status $said" >"$lab/result"
-    } &
-    exec {events}<"$lab/events"
-    while read -r -u "$events" line && [[ $line != *"stopped by SIGSTOP"* ]]; do :; done
-    "$@"
-    kill -CONT "${line%% *}"
-    cat <&"$events" >/dev/null # so that strace may end
-    exec {events}<&-
-    wait $!
-    read -r status said <"$lab/result"
-}
+# COMMAND...: up, with the command before its last look at the links.
+up_meddled() { meddled up connect "$@"; }
 
 their_mac() { ip link set dev "$link" address 02:00:00:00:00:99; }
 their_mac_inside() { inside ip link set dev eth0 address 06:00:00:00:00:99; }

@@ -273,6 +273,17 @@ check "with something, it is removed" same "removed $key" "$(gc)"
 check "and the host is as it was" same "$before_all" "$(kernel)"
 exec {parked}<&-
 
+# The kernel takes the link with the namespace of its other end, whenever it gets to it.
+base=$(picture)
+begin sealed
+up
+exec {parked}<"/proc/$init/ns/net"
+end_cell
+meddled down sendto ip link del "ah$key" # it has been found, and is to be set down
+worked "a link that ends by itself meanwhile is gone, and no error"
+check "and nothing is left" same "$base" "$(picture)"
+exec {parked}<&-
+
 # A reservation, an element, a table: each alone.
 ln -s "deadbeefdead.$generation" "$state/subnets/198.18.4.0"
 exec {held}>"$state/locks/deadbeefdead"
