@@ -4,6 +4,7 @@
 #include "hooks/process.hpp"
 
 #include "hooks/host_table.hpp"
+#include "hooks/ruleset.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,8 @@
 
 namespace anchorhold {
 namespace {
+
+constexpr int most_tries = 100; // each takes half a millisecond
 
 HostRun host_run(const Record& record)
 {
@@ -26,8 +29,8 @@ Result<bool> stands(Netlink& nftables, const HostRun& run)
 
 Status load_and_compare(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const bool shared, shared_stands(nftables, run), "read the host's rules");
-    auto loaded = nftables.send(add_host_rules(run, shared ? Shared::stands : Shared::missing));
+    AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
+    auto loaded = nftables.send(add_host_rules(run, shared));
     if (!loaded && loaded.error().number == EEXIST) // of a killed predecessor
         loaded = nftables.send(load_host_rules(run));
     AH_CHECK(loaded, "load the host's rules");
@@ -50,6 +53,19 @@ Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
 {
     const auto sent = nftables.send(steps);
     return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
+}
+
+// With what nobody needs any more. The lock keeps out who loads with this state directory; the
+// kernel, whoever else has changed anything since we looked.
+Status drop_with_unused(Netlink& nftables, const HostRun& run)
+{
+    for (int tries = 1;; ++tries) {
+        AH_TRY(const std::uint32_t generation, ask_generation(nftables), "");
+        AH_TRY(const Unused unused, ask_unused(nftables, run), "");
+        const auto sent = send_unless_gone(nftables, drop_host_rules(run, unused, generation));
+        if (sent || sent.error().number != ERESTART || tries == most_tries)
+            return sent;
+    }
 }
 
 } // namespace
@@ -83,8 +99,6 @@ Status drop_guests(const StateDir& state, const Record& record, std::vector<Pref
     return run.network.guest.empty() ? Status() : send_unless_gone(nftables, drop_host_rules(run));
 }
 
-// The run's own, and with the last of all runs what they shared, of whatever state directory. Who
-// comes meanwhile finds the shared part missing, for it loads under the lock.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline)
 {
@@ -92,10 +106,7 @@ Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables
     HostRun own = host_run(record); // under the lock: records name their guests before rules do
     AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key),
            "");
-    AH_CHECK(send_unless_gone(nftables, drop_host_rules(own)), "");
-    AH_TRY(const RunRules others, ask_run_rules(nftables), "");
-    const bool last = others.links.empty() && others.guests.empty();
-    return last ? send_unless_gone(nftables, drop_shared_table()) : Status();
+    return drop_with_unused(nftables, own);
 }
 
 Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,

@@ -142,6 +142,14 @@ std::vector<const char*> chains_for(const HostRun& run)
     return {"forward"};
 }
 
+Result<bool> stands(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(Ruleset planned, describe(shared, shared_part(run)), "");
+    AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)), "");
+    sort_chains_first(planned.ours);
+    return seen.ours == planned.ours;
+}
+
 } // namespace
 
 const Table& shared_table()
@@ -163,12 +171,17 @@ std::vector<Step> shared_part(const HostRun& run)
         append(steps, guest_chains());
     } else {
         append(steps, forward_chain());
-        if (is_forwarded(run)) {
-            append(steps, toward_chain());
-            append(steps, masquerade_chain());
-        }
+        if (is_forwarded(run))
+            append(steps, tracking_part());
     }
     append(steps, add_own_elements(run));
+    return steps;
+}
+
+std::vector<Step> tracking_part()
+{
+    Steps steps = toward_chain();
+    append(steps, masquerade_chain());
     return steps;
 }
 
@@ -188,6 +201,18 @@ std::vector<Step> remove_own_elements(const HostRun& run)
     for (const Own& own : elements_of(run)) {
         append(steps, add_elements(shared, own.set, {&own.element, 1}, Making::if_absent));
         steps.push_back(remove_element(shared, own.set, own.element));
+    }
+    return steps;
+}
+
+std::vector<Step> remove_tracking(const HostRun& run)
+{
+    const std::vector<const char*> chains = is_forwarded(run) ? std::vector{"toward", "postrouting"}
+                                                              : std::vector{"prerouting", "guest"};
+    Steps steps;
+    for (const char* const chain : chains) { // who jumps comes before where to
+        steps.push_back(add_chain(shared, chain, Making::if_absent));
+        steps.push_back(remove_chain(shared, chain));
     }
     return steps;
 }
@@ -224,26 +249,24 @@ std::optional<RunKey> key_of_link(std::string_view name)
     return key ? std::optional(*std::move(key)) : std::nullopt;
 }
 
-Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
+Result<Shared> ask_shared(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(Ruleset planned, describe(shared, shared_part(run)), "");
-    AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)), "");
-    sort_chains_first(planned.ours);
-    return seen.ours == planned.ours;
+    AH_TRY(const bool all, stands(nftables, run), "");
+    if (all)
+        return Shared::stands;
+    HostRun less = run;
+    less.posture = Posture::sealed;
+    AH_TRY(const bool most, is_forwarded(run) ? stands(nftables, less) : Result<bool>(false), "");
+    return most ? Shared::untracked : Shared::missing;
 }
 
-Result<RunRules> ask_run_rules(Netlink& nftables)
+Result<RunRules> ask_run_elements(Netlink& nftables)
 {
-    const Steps requests = {list_tables(), list_elements(shared, forwards.name),
+    const Steps requests = {list_elements(shared, forwards.name),
                             list_elements(shared, guests4.name),
                             list_elements(shared, guests6.name)};
     AH_TRY(const Ruleset seen, ask(nftables, shared, requests), "");
     RunRules rules;
-    constexpr std::string_view family = "netdev ";
-    for (const std::string& table : seen.others) {
-        if (table.starts_with(family))
-            rules.links.push_back(table.substr(family.size()));
-    }
     for (const std::string& line : seen.elements) {
         const Bytes key = key_in(line);
         if (line.starts_with(forwards.name + " ")) {

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // As nft(8) would write it, with a sealed run, a filtered one on a link of ours, and one in place:
 //
-//   table netdev ahSEALED {
-//     chain ingress { hook ingress device ahSEALED priority 0; policy drop
-//                     arp accept
-//                     ip saddr INSIDE ip daddr GATEWAY tcp dport PORT accept }
-//   }
-//   table netdev ahFILTERED {
-//     set never     { type ipv4_addr; flags interval; elements = { always denied } }
-//     chain ingress { hook ingress device ahFILTERED priority 0; policy drop
-//                     arp accept
-//                     ip saddr != INSIDE counter drop
-//                     ip saddr INSIDE ip daddr GATEWAY tcp dport PORT accept
-//                     ip daddr GATEWAY tcp flags ack accept
-//                     fib daddr type local counter reject
-//                     ip daddr @never counter reject
-//                     meta protocol ip accept }
+//   table netdev anchorhold-2b {
+//     chain ahSEALED   { hook ingress device ahSEALED priority 0; policy drop
+//                        arp accept
+//                        ip saddr INSIDE ip daddr GATEWAY tcp dport PORT accept }
+//     set ahFILTERED   { type ipv4_addr; flags interval; elements = { always denied } }
+//     chain ahFILTERED { hook ingress device ahFILTERED priority 0; policy drop
+//                        arp accept
+//                        ip saddr != INSIDE counter drop
+//                        ip saddr INSIDE ip daddr GATEWAY tcp dport PORT accept
+//                        ip daddr GATEWAY tcp flags ack accept
+//                        fib daddr type local counter reject
+//                        ip daddr @ahFILTERED counter reject
+//                        meta protocol ip accept }
 //   }
 //   table inet anchorhold {
 //     set forwards { type ifname; elements = { ahFILTERED } }
@@ -40,8 +38,10 @@
 // A host that probes the container gets its answers by their ACK flag, since a link's chain knows
 // no connections. None can be opened with such a packet; by udp the host gets no answer.
 //
-// It is in a table of its own: the kernel checks a table whole whenever a rule is added, which at a
-// thousand runs in one table took 5 ms (in tables of their own: no more than with none).
+// Which table it is in, its key decides. The kernel checks a table whole whenever a rule is added,
+// and walks all tables for each message that names one: a thousand runs in one table took 5 ms, in
+// a table each 0.5 ms of every set-up. Of 64 tables neither is seen. One that is empty is removed,
+// if the kernel confirms that nothing has changed since it was seen to be.
 //
 // The forward chain closes whatever link of ours has no element, as after half a teardown; a sealed
 // run never has one, so a DNAT rule for its broker's port leads nowhere. It tracks no connection.
@@ -55,6 +55,8 @@
 #include "hooks/ruleset.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <netinet/in.h>
 
 #include <linux/if_ether.h>
@@ -68,21 +70,31 @@ using namespace nft;
 
 using Steps = std::vector<Step>;
 
-const Set never_set = {"never", Keys::address4, Kind::ranges};
+constexpr std::uint32_t table_count = 64; // two digits of the last two of a key
+constexpr std::string_view own_prefix = "anchorhold-";
 
-// The run's own table and its device have one name.
-struct OwnTable {
+// The run's chain, its device and its set of what is always denied have one name. What Table points
+// to stays where it is.
+struct Own {
+    std::string table_name;
     std::string name;
-    Table table() const { return {NFPROTO_NETDEV, name.c_str()}; }
-    Rule rule() const { return {table(), "ingress"}; }
+    Table table() const { return {NFPROTO_NETDEV, table_name.c_str()}; }
+    Rule rule() const { return {table(), name}; }
+    Set never() const { return {name, Keys::address4, Kind::ranges}; }
 };
-OwnTable own_table(const HostRun& run)
+Own own_of(const HostRun& run)
 {
-    return {link_name(run.key)};
+    std::uint32_t number = 0;
+    const char* const end = run.key.data() + run.key.size(); // of addresses alone there is no key
+    (void)std::from_chars(end - std::min<std::size_t>(run.key.size(), 2), end, number, 16);
+    constexpr std::string_view digits = "0123456789abcdef";
+    number %= table_count;
+    return {std::string(own_prefix) + digits[number >> 4] + digits[number & 15],
+            link_name(run.key)};
 }
 
 // Everything on its own link, in the order in which the kernel lists a chain.
-Steps seal_rules(const HostRun& run, const OwnTable& own)
+Steps seal_rules(const HostRun& run, const Own& own)
 {
     const Subnet subnet = run.network.subnet.value_or(Subnet());
     Steps steps;
@@ -100,14 +112,14 @@ Steps seal_rules(const HostRun& run, const OwnTable& own)
     return steps;
 }
 
-void refuse_in(Steps& steps, const OwnTable& own)
+void refuse_in(Steps& steps, const Own& own)
 {
     const auto local = [&]() -> Rule {
         return std::move(
             own.rule().meta(NFT_META_PROTOCOL).equals(htons(ETH_P_IP)).address_is_local());
     };
     const auto never = [&]() -> Rule {
-        return std::move(own.rule().address(Side::destination, Ip::v4).in(never_set.name));
+        return std::move(own.rule().address(Side::destination, Ip::v4).in(own.name));
     };
     steps.push_back(local().protocol(IPPROTO_TCP).count().reset());
     steps.push_back(local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
@@ -115,7 +127,7 @@ void refuse_in(Steps& steps, const OwnTable& own)
     steps.push_back(never().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
 }
 
-Steps filter_rules(const HostRun& run, const OwnTable& own)
+Steps filter_rules(const HostRun& run, const Own& own)
 {
     const Subnet subnet = run.network.subnet.value_or(Subnet());
     Steps steps;
@@ -133,19 +145,19 @@ Steps filter_rules(const HostRun& run, const OwnTable& own)
     return steps;
 }
 
-Steps link_table(const HostRun& run)
+Steps add_link_chain(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const OwnTable own = own_table(run);
-    Steps steps = {add_table(own.table(), Making::exclusive)};
+    const Own own = own_of(run);
+    Steps steps = {add_table(own.table(), Making::if_absent)};
     if (is_forwarded(run)) {
-        steps.push_back(add_set(own.table(), never_set, Making::exclusive));
+        steps.push_back(add_set(own.table(), own.never(), Making::exclusive));
         append(steps,
-               add_elements(own.table(), never_set.name,
+               add_elements(own.table(), own.name,
                             ranges_of(always_denied(run.network.pool), Ip::v4), Making::exclusive));
     }
-    steps.push_back(add_chain(own.table(), "ingress",
+    steps.push_back(add_chain(own.table(), own.name,
                               {"filter", NF_NETDEV_INGRESS, 0, NF_DROP, own.name},
                               Making::exclusive));
     steps.push_back(own.rule().meta(NFT_META_PROTOCOL).equals(htons(ETH_P_ARP)).accept());
@@ -154,12 +166,15 @@ Steps link_table(const HostRun& run)
 }
 
 // Made so that it is there to be removed: that is how nothing there becomes no error.
-Steps remove_link_table(const HostRun& run)
+Steps remove_link_chain(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const OwnTable own = own_table(run);
-    return {add_table(own.table(), Making::if_absent), remove_table(own.table())};
+    const Own own = own_of(run);
+    return {
+        add_table(own.table(), Making::if_absent),
+        add_chain(own.table(), own.name, Making::if_absent), remove_chain(own.table(), own.name),
+        add_set(own.table(), own.never(), Making::if_absent), remove_set(own.table(), own.never())};
 }
 
 Steps transaction(Steps between)
@@ -174,10 +189,10 @@ Steps list_own(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const OwnTable own = own_table(run);
-    return {get_table(own.table()), get_set(own.table(), never_set.name),
-            get_chain(own.table(), "ingress"), list_rules(own.table(), "ingress"),
-            list_elements(own.table(), never_set.name)};
+    const Own own = own_of(run);
+    return {get_table(own.table()), get_set(own.table(), own.name),
+            get_chain(own.table(), own.name), list_rules(own.table(), own.name),
+            list_elements(own.table(), own.name)};
 }
 
 std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
@@ -191,35 +206,106 @@ std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
 
 std::vector<Step> add_host_rules(const HostRun& run, Shared shared)
 {
-    Steps steps = link_table(run);
-    append(steps, shared == Shared::missing ? shared_part(run) : add_own_elements(run));
+    Steps steps = add_link_chain(run);
+    if (shared == Shared::missing)
+        append(steps, shared_part(run));
+    if (shared == Shared::untracked)
+        append(steps, tracking_part());
+    if (shared != Shared::missing)
+        append(steps, add_own_elements(run));
     return transaction(std::move(steps));
 }
 
 std::vector<Step> load_host_rules(const HostRun& run)
 {
-    Steps steps = remove_link_table(run);
-    append(steps, link_table(run));
+    Steps steps = remove_link_chain(run);
+    append(steps, add_link_chain(run));
     append(steps, shared_part(run));
     return transaction(std::move(steps));
 }
 
 std::vector<Step> drop_host_rules(const HostRun& run)
 {
-    Steps steps = remove_link_table(run);
+    Steps steps = remove_link_chain(run);
     append(steps, remove_own_elements(run));
     return transaction(std::move(steps));
 }
 
-std::vector<Step> drop_shared_table()
+Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
 {
-    return transaction({remove_table(shared_table())});
+    const Own own = own_of(run);
+    const bool on_link = run.technique == Technique::veth;
+    const std::array parts = {get_chain(own.table(), own.name), get_set(own.table(), own.name)};
+    AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts), "");
+    AH_TRY(const auto tables, ask_tables(nftables), "");
+    Unused unused;
+    unused.own_table = on_link; // were it not there, the transaction would make it
+    bool others = false;
+    for (const TableUse& table : tables) {
+        if (table.family != NFPROTO_NETDEV)
+            continue;
+        if (on_link && table.name == own.table_name) {
+            unused.own_table = table.use == seen.ours.size();
+            others = others || !unused.own_table;
+        } else if (on_link && table.name == own.name) {
+            unused.older_table = true;
+        } else if (table.name.starts_with(own_prefix) || key_of_link(table.name)) {
+            others = true;
+        }
+    }
+    const bool tracked = is_forwarded(run) || !on_link;
+    if (others && !tracked)
+        return unused;
+    AH_TRY(const RunRules elements, ask_run_elements(nftables), "");
+    const bool forwards = std::ranges::any_of(
+        elements.links, [&](const std::string& link) { return !on_link || link != own.name; });
+    const bool guests = std::ranges::any_of(elements.guests, [&](const Prefix& guest) {
+        return on_link || !is_covered(guest, run.network.guest);
+    });
+    unused.shared_table = !others && !forwards && !guests;
+    unused.tracking = tracked && !unused.shared_table && !(on_link ? forwards : guests);
+    return unused;
+}
+
+std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
+                                  std::uint32_t generation)
+{
+    const Own own = own_of(run);
+    Steps steps = drop_host_rules(run);
+    steps.front() = begin_at(generation);
+    steps.pop_back();
+    if (unused.own_table)
+        steps.push_back(remove_table(own.table()));
+    if (unused.older_table)
+        steps.push_back(remove_table({NFPROTO_NETDEV, own.name.c_str()}));
+    if (unused.tracking)
+        append(steps, remove_tracking(run));
+    if (unused.shared_table)
+        steps.push_back(remove_table(shared_table()));
+    steps.push_back(commit());
+    return steps;
+}
+
+Result<RunRules> ask_run_rules(Netlink& nftables)
+{
+    AH_TRY(RunRules rules, ask_run_elements(nftables), "");
+    AH_TRY(const auto tables, ask_tables(nftables), "");
+    for (const TableUse& table : tables) {
+        if (table.family == NFPROTO_NETDEV && key_of_link(table.name))
+            rules.links.push_back(table.name); // of an earlier build
+    }
+    AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV), "");
+    for (const ChainName& chain : chains) {
+        if (chain.table.starts_with(own_prefix) && key_of_link(chain.name))
+            rules.links.push_back(chain.name);
+    }
+    return rules;
 }
 
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 {
-    const OwnTable own = own_table(run);
-    AH_TRY(Ruleset planned, describe(own.table(), link_table(run)), "");
+    const Own own = own_of(run);
+    AH_TRY(Ruleset planned, describe(own.table(), add_link_chain(run)), "");
     AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)), "");
     sort_chains_first(common.ours);
     return lines_of(std::move(planned), common);
@@ -227,7 +313,7 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 
 Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run)
 {
-    const OwnTable own = own_table(run);
+    const Own own = own_of(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
     AH_TRY(const Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
     return lines_of(std::move(seen), common);

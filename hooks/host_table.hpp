@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's own namespace holds for sealed and filtered runs: a table `netdev ahKEY` on the
-// run's own link, and `inet anchorhold`, shared by all and made with the first, to which a run adds
-// an element or two, never a base chain that other packets cross. What it costs does not depend on
-// how many there are.
+// What the host's own namespace holds for sealed and filtered runs: a chain `ahKEY` on the run's
+// own link, in one of 64 tables `netdev anchorhold-NN`, and `inet anchorhold`, shared by all and
+// made with the first, to which a run adds an element or two, never a base chain that other packets
+// cross. What it costs does not depend on how many there are.
 #pragma once
 
 #include "hooks/netlink.hpp"
@@ -24,9 +24,10 @@ struct HostRun {
     Network network;                       // veth: its subnet; in place: its guest addresses
 };
 
-enum class Shared : std::uint8_t { missing, stands };
-// What a run of this kind needs of the shared table, elements left out.
-Result<bool> shared_stands(Netlink& nftables, const HostRun& run);
+// What a run of this kind needs of the shared table, elements left out: nothing is there as it
+// should be, all but what tracks connections, all.
+enum class Shared : std::uint8_t { missing, untracked, stands };
+Result<Shared> ask_shared(Netlink& nftables, const HostRun& run);
 
 // For a run of which nothing stands yet (else EEXIST). Nothing is removed in this transaction: what
 // is, the kernel frees after a grace period, and whoever closes an nftables socket waits for that
@@ -38,12 +39,24 @@ std::vector<Step> load_host_rules(const HostRun& run);
 // What is not there is no error. Of a veth run the key is enough; its link is gone before. In
 // place: `guest` without the addresses that a later run has.
 std::vector<Step> drop_host_rules(const HostRun& run);
-// `inet anchorhold`, when no run is left.
-std::vector<Step> drop_shared_table();
+
+// What nobody needs once the run is dropped.
+struct Unused {
+    bool own_table = false;    // the one that its chain is in
+    bool older_table = false;  // `netdev ahKEY`, as earlier builds made it
+    bool shared_table = false; // of no run at all
+    bool tracking = false;     // the shared chains that have the kernel track connections
+};
+Result<Unused> ask_unused(Netlink& nftables, const HostRun& run);
+// The run's rules and these, in the one transaction: each that removes something costs whoever
+// closes the socket a grace period. Refused with ERESTART when anything has changed since the
+// ruleset had that generation.
+std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
+                                  std::uint32_t generation);
 
 // Whatever runs there are, of whichever state directory.
 struct RunRules {
-    std::vector<std::string> links; // that a table or an element is named after
+    std::vector<std::string> links; // that a chain or an element is named after
     std::vector<Prefix> guests;     // the addresses of those in place
 };
 Result<RunRules> ask_run_rules(Netlink& nftables);

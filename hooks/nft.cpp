@@ -6,6 +6,7 @@
 #include "hooks/nft.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <libnftnl/chain.h>
 #include <libnftnl/common.h>
@@ -36,6 +37,12 @@ using NftChain = std::unique_ptr<nftnl_chain, Releaser<nftnl_chain_free>>;
 using NftRule = std::unique_ptr<nftnl_rule, Releaser<nftnl_rule_free>>;
 using NftSet = std::unique_ptr<nftnl_set, Releaser<nftnl_set_free>>;
 
+Step step_of(std::string doing, const nlmsghdr* header)
+{
+    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
+    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+}
+
 // A message as it is built: `fill` appends what the object says.
 template <typename Fill>
 Step message(std::string doing, int type, const Table& table, unsigned flags, const Fill& fill,
@@ -46,8 +53,7 @@ Step message(std::string doing, int type, const Table& table, unsigned flags, co
         nftnl_nlmsg_build_hdr(buffer.data(), static_cast<std::uint16_t>(type), table.family,
                               static_cast<std::uint16_t>(NLM_F_REQUEST | flags), 0);
     fill(header);
-    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+    return step_of(std::move(doing), header);
 }
 
 unsigned flags_for(Making making)
@@ -185,9 +191,7 @@ void add_to(nftnl_set* set, const Element& element)
 template <nlmsghdr* Build(char*, std::uint32_t)> Step edge(std::string doing)
 {
     std::vector<char> buffer(small_size);
-    const nlmsghdr* const header = Build(buffer.data(), 0);
-    const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+    return step_of(std::move(doing), Build(buffer.data(), 0));
 }
 
 NftRule rule_of(const Table& table, const std::string& chain)
@@ -212,6 +216,14 @@ void append(std::vector<Step>& steps, std::vector<Step> more)
 Step begin()
 {
     return edge<nftnl_batch_begin>("begin the nftables transaction");
+}
+
+Step begin_at(std::uint32_t generation)
+{
+    std::vector<char> buffer(small_size);
+    nlmsghdr* const header = nftnl_batch_begin(buffer.data(), 0);
+    mnl_attr_put_u32(header, NFNL_BATCH_GENID, htonl(generation));
+    return step_of(begin().doing, header);
 }
 
 Step commit()
@@ -247,6 +259,11 @@ Step add_chain(const Table& table, const std::string& name, Making making)
                       flags_for(making));
 }
 
+Step remove_chain(const Table& table, const std::string& name)
+{
+    return chain_step("remove", NFT_MSG_DELCHAIN, table, chain_named(table, name).get(), NLM_F_ACK);
+}
+
 Step remove_rules(const Table& table, const std::string& chain)
 {
     return message("remove the rules of chain " + chain, NFT_MSG_DELRULE, table, NLM_F_ACK,
@@ -275,6 +292,12 @@ Step add_set(const Table& table, const Set& set, Making making)
         nftnl_set_set_u64(made.get(), NFTNL_SET_TIMEOUT, remembered_ms);
     }
     return set_step("add set " + set.name, NFT_MSG_NEWSET, table, made.get(), flags_for(making));
+}
+
+Step remove_set(const Table& table, const Set& set)
+{
+    return set_step("remove set " + set.name, NFT_MSG_DELSET, table,
+                    set_named(table, set.name).get(), NLM_F_ACK);
 }
 
 std::vector<Step> add_elements(const Table& table, const std::string& set,
@@ -306,9 +329,9 @@ Step list_tables()
     return message("list tables", NFT_MSG_GETTABLE, any_table, NLM_F_DUMP, nothing);
 }
 
-Step list_chains()
+Step list_chains(std::uint8_t family)
 {
-    return message("list chains", NFT_MSG_GETCHAIN, any_table, NLM_F_DUMP, nothing);
+    return message("list chains", NFT_MSG_GETCHAIN, {family}, NLM_F_DUMP, nothing);
 }
 
 Step list_rules()
@@ -335,6 +358,12 @@ Step list_elements(const Table& table, const std::string& set)
 {
     return elements_step("list the elements of set " + set, NFT_MSG_GETSETELEM, table,
                          set_named(table, set).get(), NLM_F_DUMP);
+}
+
+Step get_generation()
+{
+    return message("ask for the ruleset's generation", NFT_MSG_GETGEN, any_table, NLM_F_ACK,
+                   nothing);
 }
 
 // With an acknowledgement, which ends the answer as a dump's end does.

@@ -56,13 +56,17 @@ struct Element {
 
 void append(std::vector<Step>& steps, std::vector<Step> more);
 Step begin();
+// Refused with ERESTART when the ruleset has changed since it had that generation.
+Step begin_at(std::uint32_t generation);
 Step commit();
 Step add_table(const Table& table, Making making);
 Step remove_table(const Table& table);
 Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making);
 Step add_chain(const Table& table, const std::string& name, Making making); // to jump to
+Step remove_chain(const Table& table, const std::string& name);             // with its rules
 Step remove_rules(const Table& table, const std::string& chain);
 Step add_set(const Table& table, const Set& set, Making making);
+Step remove_set(const Table& table, const Set& set);
 std::vector<Step> add_elements(const Table& table, const std::string& set,
                                std::span<const Element> elements, Making making);
 Step remove_element(const Table& table, const std::string& set, const Element& element);
@@ -123,11 +127,12 @@ private:
 
 // Requests. What they list is read by hooks/ruleset.hpp.
 Step list_tables();
-Step list_chains();
+Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC: of all
 Step list_sets(const Table& table);
 Step list_rules();
 Step list_rules(const Table& table, const std::string& chain);
 Step list_elements(const Table& table, const std::string& set);
+Step get_generation(); // of the namespace's whole ruleset
 Step get_table(const Table& table);
 Step get_chain(const Table& table, const std::string& name);
 Step get_set(const Table& table, const std::string& name);

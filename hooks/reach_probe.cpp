@@ -76,7 +76,7 @@ std::string tables_of_others(const Deadline& deadline)
     const auto rules = nftables ? ask_all(*nftables, shared_table()) : Result<Ruleset>(Ruleset());
     std::string names;
     for (const std::string& name : rules ? rules->others : std::vector<std::string>()) {
-        if (!name.starts_with("netdev ah"))
+        if (!name.starts_with("netdev anchorhold-"))
             names += (names.empty() ? "" : ", ") + name;
     }
     return names.empty() ? "none is listed" : "tables: " + names;

@@ -11,6 +11,7 @@
 #include <libnftnl/chain.h>
 #include <libnftnl/common.h>
 #include <libnftnl/expr.h>
+#include <libnftnl/gen.h>
 #include <libnftnl/rule.h>
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
@@ -33,6 +34,7 @@ using NftTable = std::unique_ptr<nftnl_table, Releaser<nftnl_table_free>>;
 using NftChain = std::unique_ptr<nftnl_chain, Releaser<nftnl_chain_free>>;
 using NftRule = std::unique_ptr<nftnl_rule, Releaser<nftnl_rule_free>>;
 using NftSet = std::unique_ptr<nftnl_set, Releaser<nftnl_set_free>>;
+using NftGeneration = std::unique_ptr<nftnl_gen, Releaser<nftnl_gen_free>>;
 
 std::string family_word(std::uint32_t family)
 {
@@ -63,11 +65,17 @@ std::uint32_t family_of(const nlmsghdr* header)
     return static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(header))->nfgen_family;
 }
 
-Status read_table(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
+Result<NftTable> table_in(const nlmsghdr* header)
 {
-    const NftTable table(nftnl_table_alloc());
+    NftTable table(nftnl_table_alloc());
     if (nftnl_table_nlmsg_parse(header, table.get()) < 0)
         return fail_errno("read a table", errno);
+    return table;
+}
+
+Status read_table(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
+{
+    AH_TRY(const NftTable table, table_in(header), "");
     const std::uint32_t family = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY);
     const char* const name = nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME);
     const std::string words = family_word(family) + " " + printable(text_or_nothing(name));
@@ -95,11 +103,17 @@ std::string hook_text(const nftnl_chain* chain)
     return line;
 }
 
-Status read_chain(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
+Result<NftChain> chain_in(const nlmsghdr* header)
 {
-    const NftChain chain(nftnl_chain_alloc());
+    NftChain chain(nftnl_chain_alloc());
     if (nftnl_chain_nlmsg_parse(header, chain.get()) < 0)
         return fail_errno("read a chain", errno);
+    return chain;
+}
+
+Status read_chain(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
+{
+    AH_TRY(const NftChain chain, chain_in(header), "");
     const nftnl_chain* const c = chain.get();
     if (!is_in(ours, family_of(header), nftnl_chain_get_str(c, NFTNL_CHAIN_TABLE)))
         return {};
@@ -297,7 +311,8 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
     AH_TRY(Ruleset ruleset, ask(nftables, ours, tables), "");
     if (ruleset.ours.empty())
         return ruleset; // without a table of ours there is no more
-    const std::array rest = {nft::list_chains(), nft::list_sets(ours), nft::list_rules()};
+    const std::array rest = {nft::list_chains(NFPROTO_UNSPEC), nft::list_sets(ours),
+                             nft::list_rules()};
     AH_TRY(Ruleset objects, ask(nftables, ours, rest), "");
     std::vector<Step> requests;
     for (const std::string& line : objects.ours) {
@@ -308,6 +323,43 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
     std::ranges::move(objects.ours, std::back_inserter(ruleset.ours));
     ruleset.elements = std::move(elements.elements);
     return ruleset;
+}
+
+Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
+{
+    AH_TRY(const auto messages, nftables.list(nft::list_tables()), "");
+    std::vector<TableUse> tables;
+    for (const Message& message : messages) {
+        AH_TRY(const NftTable table, table_in(header_of(message)), "");
+        tables.push_back(
+            {nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY),
+             std::string(text_or_nothing(nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME))),
+             nftnl_table_get_u32(table.get(), NFTNL_TABLE_USE)});
+    }
+    return tables;
+}
+
+Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family)
+{
+    AH_TRY(const auto messages, nftables.list(nft::list_chains(family)), "");
+    std::vector<ChainName> chains;
+    for (const Message& message : messages) {
+        AH_TRY(const NftChain chain, chain_in(header_of(message)), "");
+        chains.push_back(
+            {std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_TABLE))),
+             std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_NAME)))});
+    }
+    return chains;
+}
+
+Result<std::uint32_t> ask_generation(Netlink& nftables)
+{
+    AH_TRY(const auto messages, nftables.list(nft::get_generation()), "");
+    const NftGeneration generation(nftnl_gen_alloc());
+    if (messages.empty() ||
+        nftnl_gen_nlmsg_parse(header_of(messages.front()), generation.get()) < 0)
+        return fail_errno("read the ruleset's generation", messages.empty() ? ENOMSG : errno);
+    return nftnl_gen_get_u32(generation.get(), NFTNL_GEN_ID);
 }
 
 Result<std::uint64_t> count_packets(std::span<const Message> rules)

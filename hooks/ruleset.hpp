@@ -27,6 +27,19 @@ Result<Ruleset> ask(Netlink& nftables, const nft::Table& ours, std::span<const S
 // The whole namespace's: others' tables by name, ours with all in it.
 Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours);
 
+struct TableUse {
+    std::uint32_t family = 0; // NFPROTO_NETDEV
+    std::string name;
+    std::uint32_t use = 0; // chains, sets and the like in it
+};
+Result<std::vector<TableUse>> ask_tables(Netlink& nftables);
+struct ChainName {
+    std::string table;
+    std::string name;
+};
+Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family);
+Result<std::uint32_t> ask_generation(Netlink& nftables); // for nft::begin_at()
+
 // What the counters of these rules have counted, added up.
 Result<std::uint64_t> count_packets(std::span<const Message> rules);
 // What a remembered set holds, oldest attempt first. `now`: seconds since the epoch.

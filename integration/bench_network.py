@@ -188,26 +188,34 @@ def show(name, samples):
     print(f"{name:24}{statistics.median(ups):8.2f}{statistics.median(downs):9.2f}", flush=True)
 
 
+def begin(posture):
+    pid = cell()
+    key = plan(posture)
+    verb("up", key, pid)
+    return key, pid
+
+
+def finish(run):
+    end(run[1])
+    verb("down", run[0])
+    settle()
+
+
 def main():
     alive = []
     print(f"{'ms, median':24}{'up':>8}{'down':>9}")
     for level in levels:
         while len(alive) < level:
-            pid = cell()
-            key = plan("sealed")
-            verb("up", key, pid)
-            alive.append((key, pid))
-        samples = {"sealed": [], "filtered": []}
+            alive.append(begin("sealed"))
         ours("sealed")  # warms up
-        for _ in range(rounds):
-            for posture, taken in samples.items():
-                taken.append(ours(posture))
-        for posture, taken in samples.items():
-            show(f"{posture}, {level} alive", taken)
+        show(f"sealed, {level} alive", [ours("sealed") for _ in range(rounds)])
         print(f"{'host datagram, us':24}{datagram():8.2f}", flush=True)
-    for key, pid in alive:
-        end(pid)
-        verb("down", key)
+        tracked = begin("filtered")  # the first has the kernel track connections
+        show(f"filtered, {level}+1 alive", [ours("filtered") for _ in range(rounds)])
+        print(f"{'host datagram, us':24}{datagram():8.2f}", flush=True)
+        finish(tracked)
+    for run in alive:
+        finish(run)
     show("ip + nft script", [script() for _ in range(rounds)])
     if os.access("/usr/lib/cni/firewall", os.X_OK):
         show("CNI bridge + firewall", [cni() for _ in range(rounds)])

@@ -71,14 +71,14 @@ up() { call up "$@" < <(told); } # [WRAPPER...]
 guard() { call guard "$@" </dev/null; }
 down() { call down "$@" <<<'{"id":"c","status":"stopped"}'; }
 
-# VERB CALL COMMAND...: up or down, stopped by its first such system call; then the command. Sets
+# VERB CALL N COMMAND...: up or down, stopped by the Nth such system call; then the command. Sets
 # $status and $said.
 mkfifo "$lab/events"
 meddled() {
-    local events line verb=$1 call=$2
-    shift 2
+    local events line verb=$1 call=$2 ordinal=$3
+    shift 3
     {
-        "$verb" strace -f -qq -o "$lab/events" -e "trace=$call" -e "inject=$call:signal=SIGSTOP:when=1"
+        "$verb" strace -f -qq -o "$lab/events" -e "trace=$call" -e "inject=$call:signal=SIGSTOP:when=$ordinal"
         echo "$status $said" >"$lab/result"
     } &
     exec {events}<"$lab/events"

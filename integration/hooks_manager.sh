@@ -20,7 +20,7 @@ finish_run() {
 }
 
 # COMMAND...: up, with the command before its last look at the links.
-up_meddled() { meddled up connect "$@"; }
+up_meddled() { meddled up connect 1 "$@"; }
 
 their_mac() { ip link set dev "$link" address 02:00:00:00:00:99; }
 their_mac_inside() { inside ip link set dev eth0 address 06:00:00:00:00:99; }

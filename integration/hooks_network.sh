@@ -279,7 +279,7 @@ begin sealed
 up
 exec {parked}<"/proc/$init/ns/net"
 end_cell
-meddled down sendto ip link del "ah$key" # it has been found, and is to be set down
+meddled down sendto 1 ip link del "ah$key" # it has been found, and is to be set down
 worked "a link that ends by itself meanwhile is gone, and no error"
 check "and nothing is left" same "$base" "$(picture)"
 exec {parked}<&-
@@ -339,9 +339,43 @@ check "another directory's run keeps what all share" contains "$(nft list rulese
 check "to the last rule" contains "$(nft list ruleset)" "oifname != \"ah*\" iifname @forwards masquerade"
 before=$(kernel)
 check "nor does its sweep touch it" same " $before" "$(gc) $(kernel)"
+# The last of a table goes, and a run of another directory comes into it meanwhile.
+comes() {
+    state=$first
+    made=$((made + 63)) # and one more: its key names the same of 64 tables
+    begin sealed
+    up
+    late_key=$key late=$init
+}
+begin sealed
+up
+leaving=$key
+exec {parked}<"/proc/$init/ns/net" # so that its link is still there
+end_cell
+meddled down recvmsg 10 comes # it has been told that nobody else is in its table
+worked "a run comes while the last of its table goes"
+exec {parked}<&-
+check "and keeps its chain" same "anchorhold-$(printf %02x $((0x$leaving % 64))) ah$late_key" \
+    "$(nft -j list chains netdev | jq -r '.nftables[].chain | select(. and .name != "ah'"$other_key"'") | "\(.table) \(.name)"')"
+key=$late_key init=$late
+end_cell
+down
+worked "and goes like any other"
+state=$lab/second
+
+# Tracking connections costs every packet of the host.
+tracks() { nft list table inet anchorhold | grep -c 'ct state\|masquerade'; }
+begin sealed
+up
+sealed_key=$key sealed_init=$init
+check "while a filtered run lives, the kernel tracks connections" same 2 "$(tracks)"
 init=$other
 end_cell
 check "when nobody lives behind it, either may" same "removed $other_key" "$(gc)"
+check "with the last of them that ends, whoever else lives" same 0 "$(tracks)"
+key=$sealed_key init=$sealed_init
+end_cell
+down
 state=$first key=$other_key
 check "and the other says it removed it too" same "removed $other_key" "$(gc)"
 check "the host is as it was at last" same "$before_all" "$(kernel)"

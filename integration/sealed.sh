@@ -174,7 +174,7 @@ done
 check "after nft flush ruleset the broker still answers" contains "$after" \
     "tcp=127.0.0.1:8080 reached"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc
-check "gc restores the host's rules" contains "$(nft list ruleset)" "table netdev ah$key"
+check "gc restores the host's rules" contains "$(nft list ruleset)" "chain ah$key {"
 check "gc marks the record" contains "$(jq -r '.advice[]' "$record")" "were gone"
 nft -f "$lab/publish.before"
 
@@ -213,22 +213,20 @@ policy '{tcp: "veth", tcp_endpoints: ["host:9003"]}'
 check "a broker that does not listen yet is no reason to fail" in_cell unserved
 policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
 
-# A link and a table of our name that somebody left are replaced, never added to.
+# A link and a chain of our name that somebody left are replaced, never added to.
 bundle left "$sealed" attempt tcp=127.0.0.1:8080
 in_cell left >/dev/null # whose key is then on record
 key=$(jq -r 'select(.id == "left") | .key' "$lab"/state/ended/*.json)
 ip link add "ah$key" type veth peer name left1
 ip link set "ah$key" up
 ip addr add 192.0.2.1/30 dev "ah$key"
+own="netdev anchorhold-$(printf %02x $((0x${key: -2} % 64)))" # the table
 nft -f - <<RULES
-table netdev ah$key {
-    chain before { type filter hook ingress device "ah$key" priority -500; policy accept; }
-    chain ingress { type filter hook ingress device "ah$key" priority 0; policy accept; }
-}
+table $own { chain ah$key { type filter hook ingress device "ah$key" priority 0; policy accept; accept; }; }
 RULES
 enter left "$sealed"
-check "C-08 a left table was replaced" same "chain ingress" \
-    "$(nft list table netdev "ah$key" | grep -o 'chain [a-z]*')"
+check "C-08 a left chain was replaced" same "policy drop; 0" \
+    "$(nft list chain $own "ah$key" | grep -o 'policy [a-z]*;') $(nft list chain $own "ah$key" | grep -cx '\s*accept')"
 check "C-08 a left link was replaced" same "" "$(ip -o addr show dev "ah$key" | grep 192.0.2.1)"
 check "C-08 and the seal holds" refused_at_once "$(try left "tcp=$gateway:7000")" "tcp=$gateway:7000"
 left=$cell
@@ -239,7 +237,7 @@ answers=$(try left "tcp=$gateway:7000" tcp=127.0.0.1:8080)
 check "with the table inside gone: the host's end lets in the broker's port" contains "$answers" \
     "tcp=127.0.0.1:8080 reached"
 check "with the table inside gone: and no other" contains "$answers" "tcp=$gateway:7000 refused"
-nft add rule netdev "ah$key" ingress accept
+nft add rule $own "ah$key" accept
 check "control: it was the host's end that held" contains "$(try left "tcp=$gateway:7000")" \
     "tcp=$gateway:7000 reached"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads, reads back and drops the tables of one run in the namespace it is called in, for
 // integration/hooks_tables.sh:
-//   tables inside|host|drop|clear|denied|bench [WORD=VALUE...]
+//   tables inside|host|drop|denied|bench [WORD=VALUE...]
 #include "hooks/host_table.hpp"
 #include "hooks/inside_table.hpp"
 
@@ -191,10 +191,13 @@ int act(Netlink& kernel, std::string_view verb, const Asked& asked)
         return inside(kernel, asked);
     if (verb == "host")
         return host(kernel, asked);
-    if (verb == "drop")
-        return send(drop_host_rules(asked.run));
-    if (verb == "clear")
-        return send(drop_shared_table());
+    if (verb == "drop") {
+        const auto generation = ask_generation(kernel);
+        const auto unused = ask_unused(kernel, asked.run);
+        if (!generation || !unused)
+            return complain(generation ? unused.error() : generation.error());
+        return send(drop_host_rules(asked.run, *unused, *generation));
+    }
     if (verb == "denied")
         return denied(kernel);
     if (verb == "bench")

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <libmnl/libmnl.h>
 
 #include <linux/netfilter/nfnetlink.h>
@@ -63,8 +64,10 @@ const std::string to_broker = saddr + " [ cmp eq reg 1 0x020012c6 ]" + daddr +
                               " [ payload load 2b @ transport header + 2 => reg 1 ]"
                               " [ cmp eq reg 1 0x0000901f ]";
 const std::string is_forwards = " [ lookup reg 1 set forwards 0x0 ]";
-const std::string table = "table netdev ah0123456789ab flags 0";
-const std::string chain = "chain ingress type filter hook 0 prio 0 policy 0 device ah0123456789ab";
+const std::string table = "table netdev anchorhold-2b flags 0";
+const std::string in_chain = "rule ah0123456789ab";
+const std::string chain =
+    "chain ah0123456789ab type filter hook 0 prio 0 policy 0 device ah0123456789ab";
 const std::string element = "forwards 6168303132333435363738396162"
                             "0000";
 
@@ -76,8 +79,8 @@ TEST_CASE("a sealed run's link lets through its broker's port and drops all else
           Lines{
               table,
               chain,
-              "rule ingress" + is_arp + accepted,
-              "rule ingress" + to_broker + accepted,
+              in_chain + is_arp + accepted,
+              in_chain + to_broker + accepted,
               "set forwards flags 0 key 16",
               "chain forward type filter hook 2 prio 0 policy 1",
               "rule forward [ meta load iifname => reg 1 ]" + is_forwards + accepted,
@@ -90,21 +93,21 @@ TEST_CASE("a filtered run's link lets through no other sender, and nothing that 
 {
     Lines expected = {
         table,
-        "set never flags 4 key 4",
+        "set ah0123456789ab flags 4 key 4",
         chain,
-        "rule ingress" + is_arp + accepted,
-        "rule ingress" + saddr + " [ cmp neq reg 1 0x020012c6 ]" + count + dropped,
-        "rule ingress" + to_broker + accepted,
-        "rule ingress" + daddr + " [ cmp eq reg 1 0x010012c6 ]" + is_tcp +
+        in_chain + is_arp + accepted,
+        in_chain + saddr + " [ cmp neq reg 1 0x020012c6 ]" + count + dropped,
+        in_chain + to_broker + accepted,
+        in_chain + daddr + " [ cmp eq reg 1 0x010012c6 ]" + is_tcp +
             " [ payload load 1b @ transport header + 13 => reg 1 ]"
             " [ bitwise reg 1 = ( reg 1 & 0x00000010 ) ^ 0x00000000 ] [ cmp neq reg 1 0x00000000 "
             "]" +
             accepted,
-        "rule ingress" + is_ip + is_local + is_tcp + count + reset,
-        "rule ingress" + is_ip + is_local + count + prohibited,
-        "rule ingress" + daddr + " [ lookup reg 1 set never 0x0 ]" + is_tcp + count + reset,
-        "rule ingress" + daddr + " [ lookup reg 1 set never 0x0 ]" + count + prohibited,
-        "rule ingress" + is_ip + accepted,
+        in_chain + is_ip + is_local + is_tcp + count + reset,
+        in_chain + is_ip + is_local + count + prohibited,
+        in_chain + daddr + " [ lookup reg 1 set ah0123456789ab 0x0 ]" + is_tcp + count + reset,
+        in_chain + daddr + " [ lookup reg 1 set ah0123456789ab 0x0 ]" + count + prohibited,
+        in_chain + is_ip + accepted,
     };
     const Lines behind = {
         "set forwards flags 0 key 16",
@@ -126,7 +129,7 @@ TEST_CASE("a filtered run's link lets through no other sender, and nothing that 
     Lines seen = lines_of(filtered);
     std::size_t never = 0;
     std::erase_if(seen, [&](const std::string& line) {
-        const bool is = line.starts_with("never ");
+        const bool is = line.starts_with("ah0123456789ab ");
         never += is ? 1 : 0;
         return is;
     });
@@ -181,13 +184,35 @@ TEST_CASE("what a run left is taken away in the transaction that makes it anew")
 {
     for (const HostRun& one : {sealed, filtered}) {
         const auto doings = doings_of(load_host_rules(one));
-        const Lines first(doings.begin(), doings.begin() + 5);
+        const Lines first(doings.begin(), doings.begin() + 8);
         CHECK(first == Lines{"begin the nftables transaction", "add table inet anchorhold",
-                             "add table netdev ah0123456789ab",
-                             "remove table netdev ah0123456789ab",
-                             "add table netdev ah0123456789ab"});
+                             "add table netdev anchorhold-2b", "add chain ah0123456789ab",
+                             "remove chain ah0123456789ab", "add set ah0123456789ab",
+                             "remove set ah0123456789ab", "add table netdev anchorhold-2b"});
         CHECK(doings.back() == "commit the nftables transaction");
     }
+}
+
+TEST_CASE("a run's chain is in the table that the end of its key names, one of 64")
+{
+    const auto table_of = [](const char* key) {
+        HostRun one = sealed;
+        one.key = key;
+        return lines_of(one).front();
+    };
+    CHECK(table_of("000000000000") == "table netdev anchorhold-00 flags 0");
+    CHECK(table_of("00000000003f") == "table netdev anchorhold-3f flags 0");
+    CHECK(table_of("ffffffffff40") == "table netdev anchorhold-00 flags 0");
+    CHECK(table_of("0000000000ff") == "table netdev anchorhold-3f flags 0");
+}
+
+TEST_CASE("what only tracks connections is made alone where all else stands")
+{
+    const auto doings = doings_of(add_host_rules(filtered, Shared::untracked));
+    CHECK(std::count(doings.begin(), doings.end(), "add chain forward") == 0);
+    CHECK(std::count(doings.begin(), doings.end(), "add chain toward") == 1);
+    CHECK(std::count(doings.begin(), doings.end(), "add chain postrouting") == 1);
+    CHECK(std::count(doings.begin(), doings.end(), "add elements to set forwards") == 1);
 }
 
 TEST_CASE("a shared chain's rules are made again, not added to")
@@ -196,7 +221,7 @@ TEST_CASE("a shared chain's rules are made again, not added to")
         Lines made;
         Lines emptied;
         for (const std::string& doing : doings_of(load_host_rules(one))) {
-            if (doing.starts_with("add chain ") && doing != "add chain ingress")
+            if (doing.starts_with("add chain ") && !doing.ends_with(one.key))
                 made.push_back(doing.substr(10));
             if (doing.starts_with("remove the rules of chain "))
                 emptied.push_back(doing.substr(26));
@@ -206,18 +231,38 @@ TEST_CASE("a shared chain's rules are made again, not added to")
     }
 }
 
-TEST_CASE("dropping a run takes away its table and its elements, and no other's")
+TEST_CASE("dropping a run takes away its chain and its elements, and no other's")
 {
     CHECK(doings_of(drop_host_rules(filtered)) ==
           Lines{"begin the nftables transaction", "add table inet anchorhold",
-                "add table netdev ah0123456789ab", "remove table netdev ah0123456789ab",
-                "add set forwards", "add elements to set forwards",
+                "add table netdev anchorhold-2b", "add chain ah0123456789ab",
+                "remove chain ah0123456789ab", "add set ah0123456789ab",
+                "remove set ah0123456789ab", "add set forwards", "add elements to set forwards",
                 "remove an element of set forwards", "commit the nftables transaction"});
     CHECK(doings_of(drop_host_rules(in_place)) ==
           Lines{"begin the nftables transaction", "add table inet anchorhold", "add set guests4",
                 "add set guests6", "add elements to set guests4",
                 "remove an element of set guests4", "add elements to set guests6",
                 "remove an element of set guests6", "commit the nftables transaction"});
+}
+
+TEST_CASE("and in the same transaction what nobody needs then")
+{
+    const auto more = [](const HostRun& run, const Unused& unused) {
+        const auto doings = doings_of(drop_host_rules(run, unused, 7));
+        const auto begin = doings.begin() + static_cast<long>(drop_host_rules(run).size()) - 1;
+        return Lines(begin, doings.end() - 1);
+    };
+    CHECK(more(sealed, {}) == Lines{});
+    CHECK(more(sealed, {.own_table = true, .older_table = true, .shared_table = true}) ==
+          Lines{"remove table netdev anchorhold-2b", "remove table netdev ah0123456789ab",
+                "remove table inet anchorhold"});
+    CHECK(more(filtered, {.tracking = true}) == Lines{"add chain toward", "remove chain toward",
+                                                      "add chain postrouting",
+                                                      "remove chain postrouting"});
+    CHECK(more(in_place, {.tracking = true}) == Lines{"add chain prerouting",
+                                                      "remove chain prerouting", "add chain guest",
+                                                      "remove chain guest"});
 }
 
 TEST_CASE("of a run on a link of ours the key is enough to drop it")
@@ -236,7 +281,8 @@ TEST_CASE("every step of a host's transaction but its edges asks for an acknowle
 {
     for (const auto& steps :
          {load_host_rules(sealed), load_host_rules(filtered), load_host_rules(in_place),
-          drop_host_rules(filtered), drop_host_rules(in_place), drop_shared_table()}) {
+          drop_host_rules(filtered), drop_host_rules(in_place),
+          drop_host_rules(filtered, {true, true, true, true}, 7)}) {
         CHECK(header_of(steps.front().message)->nlmsg_type == NFNL_MSG_BATCH_BEGIN);
         CHECK(header_of(steps.back().message)->nlmsg_type == NFNL_MSG_BATCH_END);
         for (std::size_t i = 1; i + 1 < steps.size(); ++i)

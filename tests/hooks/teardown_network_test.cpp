@@ -220,24 +220,28 @@ TEST_CASE("teardown asks inside a container's namespace and changes nothing ther
         CHECK((header_of(step.message)->nlmsg_type & 0xff) == NFT_MSG_GETSETELEM);
 }
 
-TEST_CASE("teardown makes no chain and no rule at the host, whatever the run")
+TEST_CASE("teardown makes no rule at the host and no chain that stays, whatever the run")
 {
-    // A set and an element are made where they are missing, so that they can be removed.
+    // What is missing is made, so that it can be removed.
     const std::set<int> may = {NFNL_MSG_BATCH_BEGIN, NFNL_MSG_BATCH_END};
-    const std::set<int> may_of_tables = {NFT_MSG_NEWTABLE,   NFT_MSG_DELTABLE,   NFT_MSG_NEWSET,
-                                         NFT_MSG_NEWSETELEM, NFT_MSG_DELSETELEM, NFT_MSG_DELSET};
+    const std::set<int> may_of_tables = {NFT_MSG_NEWTABLE,   NFT_MSG_DELTABLE,  NFT_MSG_NEWSET,
+                                         NFT_MSG_DELSET,     NFT_MSG_NEWCHAIN,  NFT_MSG_DELCHAIN,
+                                         NFT_MSG_NEWSETELEM, NFT_MSG_DELSETELEM};
     for (const Posture posture : {Posture::sealed, Posture::filtered})
         for (const Technique technique : {Technique::veth, Technique::in_place}) {
             HostRun run{a_key().text(), posture, technique, Network()};
             const auto guest = Prefix::parse("10.99.0.2", Code::network_setup_failed);
             REQUIRE(guest);
             run.network.guest = {*guest};
-            for (const Step& step : drop_host_rules(run)) {
+            std::string made; // by the step before
+            for (const Step& step : drop_host_rules(run, {true, true, true, true}, 1)) {
                 const int type = header_of(step.message)->nlmsg_type;
                 const bool of_tables = NFNL_SUBSYS_ID(type) == NFNL_SUBSYS_NFTABLES;
                 CAPTURE(step.doing);
                 CHECK(
                     (of_tables ? may_of_tables.contains(NFNL_MSG_TYPE(type)) : may.contains(type)));
+                CHECK((made.empty() || step.doing == "remove chain " + made));
+                made = step.doing.starts_with("add chain ") ? step.doing.substr(10) : "";
             }
         }
 }
