@@ -13,7 +13,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr int most_tries = 100; // each takes half a millisecond
+constexpr int most_tries = 100; // each takes a millisecond or less
 
 HostRun host_run(const Record& record)
 {
@@ -31,10 +31,16 @@ Status load_and_compare(Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
     auto loaded = nftables.send(add_host_rules(run, shared));
-    if (!loaded && loaded.error().number == EEXIST) // of a killed predecessor
+    const int number = loaded ? 0 : loaded.error().number;
+    if (number == EEXIST ||
+        number == ENOENT) // of a killed predecessor; of another directory's last
         loaded = nftables.send(load_host_rules(run));
     AH_CHECK(loaded, "load the host's rules");
-    AH_TRY(const bool good, stands(nftables, run), "read the host's rules back");
+    AH_TRY(bool good, stands(nftables, run), "read the host's rules back");
+    if (!good) { // what all share may have gone meanwhile with the last run of another directory
+        AH_CHECK(nftables.send(load_host_rules(run)), "load the host's rules");
+        AH_TRY(good, stands(nftables, run), "read the host's rules back");
+    }
     if (!good) {
         return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
                                                     " read back differently than they were loaded");
@@ -49,23 +55,26 @@ Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
     return FileLock::take(state.path() + "/locks/network", deadline.left());
 }
 
-Status send_unless_gone(Netlink& nftables, const std::vector<Step>& steps)
+Status drop_once(Netlink& nftables, const HostRun& run)
 {
-    const auto sent = nftables.send(steps);
-    return sent || sent.error().number == ENOENT ? Status() : sent; // somebody flushed it all
+    AH_TRY(const std::uint32_t generation, ask_generation(nftables), "");
+    AH_TRY(const Unused unused, ask_unused(nftables, run), "");
+    return nftables.send(drop_host_rules(run, unused, generation));
 }
 
 // With what nobody needs any more. The lock keeps out who loads with this state directory; the
 // kernel, whoever else has changed anything since we looked.
 Status drop_with_unused(Netlink& nftables, const HostRun& run)
 {
-    for (int tries = 1;; ++tries) {
-        AH_TRY(const std::uint32_t generation, ask_generation(nftables), "");
-        AH_TRY(const Unused unused, ask_unused(nftables, run), "");
-        const auto sent = send_unless_gone(nftables, drop_host_rules(run, unused, generation));
-        if (sent || sent.error().number != ERESTART || tries == most_tries)
-            return sent;
+    for (int tries = 0; tries < most_tries; ++tries) {
+        const auto dropped = drop_once(nftables, run);
+        const int number = dropped ? 0 : dropped.error().number;
+        if (number != ERESTART && number != EBUSY && number != EINTR)
+            return dropped;
     }
+    AH_CHECK(nftables.send(drop_host_rules(run)), "");
+    return fail(Code::network_setup_failed, "somebody changes the host's ruleset all the time, so "
+                                            "that tables which nobody needs are not removed");
 }
 
 } // namespace
@@ -82,6 +91,8 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
     AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
     const HostRun run = host_run(record);
+    if (run.technique == Technique::in_place && run.network.guest.empty())
+        return Held::stood; // it has no address that a rule could go by
     AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
     if (good)
         return Held::stood;
@@ -96,7 +107,7 @@ Status drop_guests(const StateDir& state, const Record& record, std::vector<Pref
     AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
     HostRun run = host_run(record);
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}), "");
-    return run.network.guest.empty() ? Status() : send_unless_gone(nftables, drop_host_rules(run));
+    return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
 }
 
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,

@@ -18,7 +18,7 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
 Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
                    const Deadline& deadline);
 
-// The run's own, and with the last run's what all share. Addresses come round: of a run in place,
+// The run's own, and what nobody needs after it. Addresses come round: of a run in place,
 // those that another run has by now stay. `nftables` is the caller's to close: that takes long.
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline);

@@ -33,21 +33,22 @@
 // time of the packet and before a DNAT rule of the host turns a published port into something else;
 // metadata services; whose address the sender is. The link's own chain does it: it is before all
 // NAT, other packets never meet it, and it outlives its link (in older kernels it goes with it),
-// which is removed first. So nothing is left open in between.
+// which is set down first. So nothing is left open in between.
 //
 // A host that probes the container gets its answers by their ACK flag, since a link's chain knows
 // no connections. None can be opened with such a packet; by udp the host gets no answer.
 //
 // Which table it is in, its key decides. The kernel checks a table whole whenever a rule is added,
 // and walks all tables for each message that names one: a thousand runs in one table took 5 ms, in
-// a table each 0.5 ms of every set-up. Of 64 tables neither is seen. One that is empty is removed,
-// if the kernel confirms that nothing has changed since it was seen to be.
+// a table each 0.5 ms of every set-up. Of 64 tables neither is seen. One that will be empty is
+// removed with the run, if the kernel finds it so: in older kernels its count of what is in it is
+// smaller by each link that has ended.
 //
 // The forward chain closes whatever link of ours has no element, as after half a teardown; a sealed
 // run never has one, so a DNAT rule for its broker's port leads nowhere. It tracks no connection.
 // Tracking costs every packet of the host, so `toward` and `postrouting` come with the first
-// filtered run and `prerouting` with the first in place. Priority -150 is behind the tracking,
-// which answers need, and before DNAT (-100).
+// filtered run and `prerouting` with the first in place, and go with the last. Priority -150 is
+// behind the tracking, which answers need, and before DNAT (-100).
 #include "hooks/host_table.hpp"
 
 #include "hooks/host_shared.hpp"
@@ -55,7 +56,6 @@
 #include "hooks/ruleset.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <netinet/in.h>
 
@@ -177,11 +177,18 @@ Steps remove_link_chain(const HostRun& run)
         add_set(own.table(), own.never(), Making::if_absent), remove_set(own.table(), own.never())};
 }
 
-Steps transaction(Steps between)
+Steps transaction(Steps between, std::uint32_t generation = 0)
 {
-    Steps steps = {begin(), add_table(shared_table(), Making::if_absent)};
+    Steps steps = {begin(generation), add_table(shared_table(), Making::if_absent)};
     append(steps, std::move(between));
     steps.push_back(commit());
+    return steps;
+}
+
+Steps remove_run(const HostRun& run)
+{
+    Steps steps = remove_link_chain(run);
+    append(steps, remove_own_elements(run));
     return steps;
 }
 
@@ -190,9 +197,14 @@ Steps list_own(const HostRun& run)
     if (run.technique != Technique::veth)
         return {};
     const Own own = own_of(run);
-    return {get_table(own.table()), get_set(own.table(), own.name),
-            get_chain(own.table(), own.name), list_rules(own.table(), own.name),
-            list_elements(own.table(), own.name)};
+    Steps steps = {get_table(own.table())};
+    if (is_forwarded(run))
+        steps.push_back(get_set(own.table(), own.name));
+    steps.push_back(get_chain(own.table(), own.name));
+    steps.push_back(list_rules(own.table(), own.name));
+    if (is_forwarded(run))
+        steps.push_back(list_elements(own.table(), own.name));
+    return steps;
 }
 
 std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
@@ -226,16 +238,16 @@ std::vector<Step> load_host_rules(const HostRun& run)
 
 std::vector<Step> drop_host_rules(const HostRun& run)
 {
-    Steps steps = remove_link_chain(run);
-    append(steps, remove_own_elements(run));
-    return transaction(std::move(steps));
+    return transaction(remove_run(run));
 }
 
 Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
 {
     const Own own = own_of(run);
     const bool on_link = run.technique == Technique::veth;
-    const std::array parts = {get_chain(own.table(), own.name), get_set(own.table(), own.name)};
+    Steps parts;
+    if (on_link)
+        parts = {get_chain(own.table(), own.name), get_set(own.table(), own.name)};
     AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts), "");
     AH_TRY(const auto tables, ask_tables(nftables), "");
     Unused unused;
@@ -246,11 +258,11 @@ Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
             continue;
         if (on_link && table.name == own.table_name) {
             unused.own_table = table.use == seen.ours.size();
-            others = others || !unused.own_table;
+            others = others || table.use > seen.ours.size();
         } else if (on_link && table.name == own.name) {
             unused.older_table = true;
         } else if (table.name.starts_with(own_prefix) || key_of_link(table.name)) {
-            others = true;
+            others = others || table.use != 0;
         }
     }
     const bool tracked = is_forwarded(run) || !on_link;
@@ -271,19 +283,16 @@ std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
                                   std::uint32_t generation)
 {
     const Own own = own_of(run);
-    Steps steps = drop_host_rules(run);
-    steps.front() = begin_at(generation);
-    steps.pop_back();
+    Steps steps = remove_run(run);
     if (unused.own_table)
-        steps.push_back(remove_table(own.table()));
+        steps.push_back(remove_empty_table(own.table()));
     if (unused.older_table)
         steps.push_back(remove_table({NFPROTO_NETDEV, own.name.c_str()}));
     if (unused.tracking)
         append(steps, remove_tracking(run));
     if (unused.shared_table)
         steps.push_back(remove_table(shared_table()));
-    steps.push_back(commit());
-    return steps;
+    return transaction(std::move(steps), generation);
 }
 
 Result<RunRules> ask_run_rules(Netlink& nftables)
@@ -291,8 +300,12 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
     AH_TRY(RunRules rules, ask_run_elements(nftables), "");
     AH_TRY(const auto tables, ask_tables(nftables), "");
     for (const TableUse& table : tables) {
-        if (table.family == NFPROTO_NETDEV && key_of_link(table.name))
-            rules.links.push_back(table.name); // of an earlier build
+        if (table.family != NFPROTO_NETDEV)
+            continue;
+        if (key_of_link(table.name))
+            rules.links.push_back(table.name);                    // of an earlier build
+        if (table.name.starts_with(own_prefix) && table.use == 0) // whose run would be in it?
+            rules.links.push_back(link_name("0000000000" + table.name.substr(own_prefix.size())));
     }
     AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV), "");
     for (const ChainName& chain : chains) {

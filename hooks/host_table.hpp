@@ -29,14 +29,14 @@ struct HostRun {
 enum class Shared : std::uint8_t { missing, untracked, stands };
 Result<Shared> ask_shared(Netlink& nftables, const HostRun& run);
 
-// For a run of which nothing stands yet (else EEXIST). Nothing is removed in this transaction: what
-// is, the kernel frees after a grace period, and whoever closes an nftables socket waits for that
-// (10 to 25 ms, measured).
+// For a run of which nothing stands yet (else EEXIST). Nothing that stands as it should is removed
+// in this transaction: what is removed the kernel frees after a grace period, and whoever closes an
+// nftables socket waits for that (10 to 25 ms, measured).
 std::vector<Step> add_host_rules(const HostRun& run, Shared shared);
 // One transaction each, begin and end included. Whatever of this run stands already is replaced,
 // never added to; what is shared is made, or made again. Older kernels want the link to be there.
 std::vector<Step> load_host_rules(const HostRun& run);
-// What is not there is no error. Of a veth run the key is enough; its link is gone before. In
+// What is not there is no error. Of a veth run the key is enough; its link is down or gone. In
 // place: `guest` without the addresses that a later run has.
 std::vector<Step> drop_host_rules(const HostRun& run);
 
@@ -50,7 +50,7 @@ struct Unused {
 Result<Unused> ask_unused(Netlink& nftables, const HostRun& run);
 // The run's rules and these, in the one transaction: each that removes something costs whoever
 // closes the socket a grace period. Refused with ERESTART when anything has changed since the
-// ruleset had that generation.
+// ruleset had that generation; with EBUSY when its table is not empty after all.
 std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
                                   std::uint32_t generation);
 

@@ -188,12 +188,6 @@ void add_to(nftnl_set* set, const Element& element)
     nftnl_set_elem_add(set, made); // the set's from here on
 }
 
-template <nlmsghdr* Build(char*, std::uint32_t)> Step edge(std::string doing)
-{
-    std::vector<char> buffer(small_size);
-    return step_of(std::move(doing), Build(buffer.data(), 0));
-}
-
 NftRule rule_of(const Table& table, const std::string& chain)
 {
     NftRule rule(nftnl_rule_alloc());
@@ -213,22 +207,19 @@ void append(std::vector<Step>& steps, std::vector<Step> more)
         steps.push_back(std::move(step));
 }
 
-Step begin()
-{
-    return edge<nftnl_batch_begin>("begin the nftables transaction");
-}
-
-Step begin_at(std::uint32_t generation)
+Step begin(std::uint32_t generation)
 {
     std::vector<char> buffer(small_size);
     nlmsghdr* const header = nftnl_batch_begin(buffer.data(), 0);
-    mnl_attr_put_u32(header, NFNL_BATCH_GENID, htonl(generation));
-    return step_of(begin().doing, header);
+    if (generation != 0)
+        mnl_attr_put_u32(header, NFNL_BATCH_GENID, htonl(generation));
+    return step_of("begin the nftables transaction", header);
 }
 
 Step commit()
 {
-    return edge<nftnl_batch_end>("commit the nftables transaction");
+    std::vector<char> buffer(small_size);
+    return step_of("commit the nftables transaction", nftnl_batch_end(buffer.data(), 0));
 }
 
 Step add_table(const Table& table, Making making)
@@ -239,6 +230,11 @@ Step add_table(const Table& table, Making making)
 Step remove_table(const Table& table)
 {
     return table_step("remove", NFT_MSG_DELTABLE, table, NLM_F_ACK);
+}
+
+Step remove_empty_table(const Table& table)
+{
+    return table_step("remove empty", NFT_MSG_DELTABLE, table, NLM_F_ACK | NLM_F_NONREC);
 }
 
 Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making)

@@ -55,12 +55,12 @@ struct Element {
 };
 
 void append(std::vector<Step>& steps, std::vector<Step> more);
-Step begin();
-// Refused with ERESTART when the ruleset has changed since it had that generation.
-Step begin_at(std::uint32_t generation);
+// Refused with ERESTART when the ruleset has changed since it had that generation; 0: any.
+Step begin(std::uint32_t generation = 0);
 Step commit();
 Step add_table(const Table& table, Making making);
 Step remove_table(const Table& table);
+Step remove_empty_table(const Table& table); // refused with EBUSY if anything is in it
 Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making);
 Step add_chain(const Table& table, const std::string& name, Making making); // to jump to
 Step remove_chain(const Table& table, const std::string& name);             // with its rules

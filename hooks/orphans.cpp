@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables and elements are listed before links: a run's link is made before and removed after them,
+// Chains and elements are listed before links: a run's link is made before and removed after them,
 // so that whoever is being plugged in meanwhile is known to have one, and somebody behind it.
 #include "hooks/orphans.hpp"
 
@@ -59,7 +59,7 @@ Step ask_id(int netns)
 }
 
 struct Remains {
-    std::set<std::string> keys;                // of links, tables, elements, reservations
+    std::set<std::string> keys;                // of links, chains, elements, reservations
     std::map<std::string, std::int32_t> peers; // by the key of the link
     std::vector<Prefix> guests;
     bool empty() const { return keys.empty() && guests.empty(); }

@@ -85,7 +85,7 @@ meddled() {
     while read -r -u "$events" line && [[ $line != *"stopped by SIGSTOP"* ]]; do :; done
     "$@"
     kill -CONT "${line%% *}"
-    cat <&"$events" >/dev/null # so that strace may end
+    cat <&"$events" >"$lab/more" # so that strace may end
     exec {events}<&-
     wait $!
     read -r status said <"$lab/result"

@@ -354,6 +354,7 @@ exec {parked}<"/proc/$init/ns/net" # so that its link is still there
 end_cell
 meddled down recvmsg 10 comes # it has been told that nobody else is in its table
 worked "a run comes while the last of its table goes"
+check "which the kernel has noticed" contains "$(cat "$lab/more")" "error=-ERESTART"
 exec {parked}<&-
 check "and keeps its chain" same "anchorhold-$(printf %02x $((0x$leaving % 64))) ah$late_key" \
     "$(nft -j list chains netdev | jq -r '.nftables[].chain | select(. and .name != "ah'"$other_key"'") | "\(.table) \(.name)"')"

@@ -112,6 +112,23 @@ check "a run that is not enforced is not started" refused planned \
 end "$runtime" planned
 check "nothing is left of one that was not enforced" nothing_left
 
+keeping=$lab/bin/$delegate-keeping
+printf '#!/bin/sh\ncase " $* " in *" delete "*) exit 1 ;; esac\nexec %s "$@"\n' "$delegate_path" >"$keeping"
+chmod 755 "$keeping"
+create "$runtime" kept
+jq '.state = "planned"' "$(record_of)" >"$lab/record" && cp "$lab/record" "$(record_of)"
+policy "{runtime: \"$keeping\"}"
+kept() {
+    start kept
+    same 1 $? && contains "$(cat "$lab/err")" \
+        "the run is planned, not enforced; the container could not be deleted: delete it by force"
+}
+check "one that the runtime does not delete is said to be there" kept
+check "as it is, and was not started" same created "$("$delegate_path" state kept | jq -r .status)"
+policy
+end "$runtime" kept
+check "nothing is left of one that was not deleted at first" nothing_left
+
 create "$runtime" broken
 echo '{' >"$(record_of)"
 check "a run whose record cannot be read is not started" refused broken "read the run's record"

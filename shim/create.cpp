@@ -136,7 +136,7 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
 // The runtime says that all went well, and it did not.
 Result<int> undo(const Session& session, const StateDir& state, const Record& ours, Error reason)
 {
-    delete_by_force(session); // a `run` is over by now, or detached
+    (void)delete_by_force(session); // a `run` is over by now, or detached
     AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
     (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
     return std::unexpected(std::move(reason));

@@ -17,7 +17,7 @@ bool waits_to_start(const Session& session)
     return ::access(fifo.c_str(), F_OK) == 0;
 }
 
-void delete_by_force(const Session& session)
+bool delete_by_force(const Session& session)
 {
     const Invocation& call = session.invocation;
     std::vector<std::string> words = session.rest;
@@ -25,7 +25,11 @@ void delete_by_force(const Session& session)
         words = with_value(std::move(words), *log, "/dev/null");
     words.resize(call.verb_index);
     words.insert(words.end(), {"delete", "--force", call.operands[0]});
-    (void)run_quietly(session.delegate, words); // the error that brought us here is told instead
+    const auto deleted = [&] { // its error is not told: the one that brought us here is
+        const auto caught = run_quietly(session.delegate, words);
+        return caught && caught->status == 0;
+    };
+    return deleted() || deleted();
 }
 
 Result<int> delete_container(const Session& session)

@@ -64,8 +64,8 @@ Result<std::optional<OwnRun>> find_own_run(const Session& session);
 // Does the container still wait for its start? Both runtimes keep exec.fifo until then (runc,
 // libcontainer/container_linux.go; crun, status.c).
 bool waits_to_start(const Session& session);
-// `delete --force` with the engine's own global options, but for its log. What is left over when
-// that fails is gc's and the engine's.
-void delete_by_force(const Session& session);
+// `delete --force` with the engine's own global options, but for its log; once more if that fails
+// (a cgroup that is still busy). What is left over then is gc's and the engine's: false.
+bool delete_by_force(const Session& session);
 
 } // namespace anchorhold

@@ -88,10 +88,11 @@ Result<int> start_container(const Session& session)
     // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
     if (held || !waits_to_start(session))
         return std::unexpected(exec_delegate(session.delegate, session.rest));
-    delete_by_force(session);
+    const bool deleted = delete_by_force(session);
     if (run)
         (void)teardown(run->state, run->key, {}, unplug_by_hook); // as above
-    held.error().what += "; the container was deleted";
+    held.error().what += deleted ? "; the container was deleted"
+                                 : "; the container could not be deleted: delete it by force";
     return std::unexpected(std::move(held).error());
 }
 

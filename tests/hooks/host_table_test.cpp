@@ -255,7 +255,7 @@ TEST_CASE("and in the same transaction what nobody needs then")
     };
     CHECK(more(sealed, {}) == Lines{});
     CHECK(more(sealed, {.own_table = true, .older_table = true, .shared_table = true}) ==
-          Lines{"remove table netdev anchorhold-2b", "remove table netdev ah0123456789ab",
+          Lines{"remove empty table netdev anchorhold-2b", "remove table netdev ah0123456789ab",
                 "remove table inet anchorhold"});
     CHECK(more(filtered, {.tracking = true}) == Lines{"add chain toward", "remove chain toward",
                                                       "add chain postrouting",
