@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt NAME[=ARGUMENT]...: tries each and prints "NAME=ARGUMENT reached" or "... refused: WHY".
+// attempt [into=FILE] NAME[=ARGUMENT]...: tries each and prints "NAME=ARGUMENT reached" or
+// "... refused: WHY"; with `into` at the end of that file.
 // Static, so that it runs in every image.
 #include "attempt.hpp"
 
@@ -75,6 +76,11 @@ void report(const std::string& word)
 int main(int count, char** words)
 {
     for (int i = 1; i < count; ++i) {
+        if (std::strncmp(words[i], "into=", 5) == 0) {
+            if (std::freopen(words[i] + 5, "a", stdout) == nullptr)
+                return 1;
+            continue;
+        }
         const pid_t child = fork();
         if (child == 0) {
             report(words[i]);

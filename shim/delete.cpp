@@ -25,11 +25,12 @@ bool delete_by_force(const Session& session)
         words = with_value(std::move(words), *log, "/dev/null");
     words.resize(call.verb_index);
     words.insert(words.end(), {"delete", "--force", call.operands[0]});
-    const auto deleted = [&] { // its error is not told: the one that brought us here is
+    for (int tries = 0; tries < 2; ++tries) {
         const auto caught = run_quietly(session.delegate, words);
-        return caught && caught->status == 0;
-    };
-    return deleted() || deleted();
+        if (caught && caught->status == 0)
+            return true;
+    }
+    return false; // why is not told: the error that brought us here is
 }
 
 Result<int> delete_container(const Session& session)
