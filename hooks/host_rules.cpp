@@ -32,8 +32,8 @@ Status load_and_compare(Netlink& nftables, const HostRun& run)
     AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
     auto loaded = nftables.send(add_host_rules(run, shared));
     const int number = loaded ? 0 : loaded.error().number;
-    if (number == EEXIST ||
-        number == ENOENT) // of a killed predecessor; of another directory's last
+    // A killed predecessor left something; another directory's last run took what all share.
+    if (number == EEXIST || number == ENOENT)
         loaded = nftables.send(load_host_rules(run));
     AH_CHECK(loaded, "load the host's rules");
     AH_TRY(bool good, stands(nftables, run), "read the host's rules back");

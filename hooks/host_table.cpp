@@ -302,9 +302,10 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
     for (const TableUse& table : tables) {
         if (table.family != NFPROTO_NETDEV)
             continue;
-        if (key_of_link(table.name))
-            rules.links.push_back(table.name);                    // of an earlier build
-        if (table.name.starts_with(own_prefix) && table.use == 0) // whose run would be in it?
+        if (key_of_link(table.name)) // of an earlier build
+            rules.links.push_back(table.name);
+        // An empty one is told by the key of a run that would be in it.
+        if (table.name.starts_with(own_prefix) && table.use == 0)
             rules.links.push_back(link_name("0000000000" + table.name.substr(own_prefix.size())));
     }
     AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV), "");

@@ -296,6 +296,10 @@ begin in_place
 up
 nft 'add element inet anchorhold guests4 { 10.99.7.7 }; add table netdev ahdeadbeefdead'
 check "an address and a table go as well" same "removed deadbeefdead removed 10.99.7.7/32" "$(gc | xargs)"
+nft 'add table netdev anchorhold-3f' # older kernels take a link's chain with it
+check "and one of the 64 that is empty" same "removed 00000000003f" "$(gc)"
+nft 'add table netdev anchorhold-3e; add chain netdev anchorhold-3e ahdeadbeefde3e'
+check "and a chain in one" same "removed deadbeefde3e" "$(gc)"
 check "the guest that lives stays" same "$guest" "$(guests)"
 
 # Addresses come round. A sweep would load again what is missing; down does not.
