@@ -133,13 +133,22 @@ std::vector<Set> sets_for(const HostRun& run)
                                                 : std::vector{forwards};
 }
 
-std::vector<const char*> chains_for(const HostRun& run)
+// Who jumps comes before where to.
+std::vector<const char*> tracking_chains_for(const HostRun& run)
 {
     if (run.technique == Technique::in_place)
         return {"prerouting", "guest"};
     if (is_forwarded(run))
-        return {"forward", "toward", "postrouting"};
-    return {"forward"};
+        return {"toward", "postrouting"};
+    return {};
+}
+
+std::vector<const char*> chains_for(const HostRun& run)
+{
+    std::vector<const char*> chains = tracking_chains_for(run);
+    if (run.technique != Technique::in_place)
+        chains.insert(chains.begin(), "forward");
+    return chains;
 }
 
 Result<bool> stands(Netlink& nftables, const HostRun& run)
@@ -207,10 +216,8 @@ std::vector<Step> remove_own_elements(const HostRun& run)
 
 std::vector<Step> remove_tracking(const HostRun& run)
 {
-    const std::vector<const char*> chains = is_forwarded(run) ? std::vector{"toward", "postrouting"}
-                                                              : std::vector{"prerouting", "guest"};
     Steps steps;
-    for (const char* const chain : chains) { // who jumps comes before where to
+    for (const char* const chain : tracking_chains_for(run)) {
         steps.push_back(add_chain(shared, chain, Making::if_absent));
         steps.push_back(remove_chain(shared, chain));
     }

@@ -38,7 +38,7 @@ struct ChainName {
     std::string name;
 };
 Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family);
-Result<std::uint32_t> ask_generation(Netlink& nftables); // for nft::begin_at()
+Result<std::uint32_t> ask_generation(Netlink& nftables); // for nft::begin()
 
 // What the counters of these rules have counted, added up.
 Result<std::uint64_t> count_packets(std::span<const Message> rules);

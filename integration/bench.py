@@ -84,4 +84,5 @@ def main():
     report(measure(rows, rounds))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -18,8 +18,9 @@ import subprocess
 import sys
 import time
 
+from bench import settle
+
 CLONE_NEWNET = 0x40000000
-SETTLED = 0.05  # seconds
 libc = ctypes.CDLL(None, use_errno=True)
 hook, state, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 levels = [int(word) for word in sys.argv[4:]]
@@ -103,21 +104,23 @@ def verb(word, key, pid=0):
     return timed([hook, "--state", state, word, key, generation], told)
 
 
-def settle():
-    """The kernel takes a network namespace down behind our back, and whoever comes next waits."""
-    finish = time.perf_counter() + SETTLED
-    while time.perf_counter() < finish:
-        pass
-
-
-def ours(posture):
+def begin(posture):
     pid = cell()
     key = plan(posture)
-    up = verb("up", key, pid)
+    return key, pid, verb("up", key, pid)
+
+
+def finish(run):
+    key, pid, _ = run
     end(pid)
     down = verb("down", key)
     settle()
-    return up, down
+    return down
+
+
+def ours(posture):
+    run = begin(posture)
+    return run[2], finish(run)
 
 
 SCRIPT_UP = """set -e
@@ -186,19 +189,6 @@ def datagram():
 def show(name, samples):
     ups, downs = zip(*samples)
     print(f"{name:24}{statistics.median(ups):8.2f}{statistics.median(downs):9.2f}", flush=True)
-
-
-def begin(posture):
-    pid = cell()
-    key = plan(posture)
-    verb("up", key, pid)
-    return key, pid
-
-
-def finish(run):
-    end(run[1])
-    verb("down", run[0])
-    settle()
 
 
 def main():
