@@ -11,7 +11,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::chrono::seconds patience(5); // nobody's start waits
+constexpr std::chrono::seconds patience_for_counts(5); // nobody's start waits
 
 Result<Remembered> ask_table(Netlink& nftables)
 {
@@ -51,7 +51,7 @@ Status note_denied(const StateDir& state, Record& record)
     if (!kept || record.posture != Posture::filtered)
         return {}; // `up` did not get that far
     const Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
-    auto inside = talk_inside(netns, Deadline(patience));
+    auto inside = talk_inside(netns, Deadline(patience_for_counts));
     if (!inside && inside.error().number == EINVAL)
         return {}; // the file alone: its mount is gone, or was made in another mount namespace
     if (!inside)

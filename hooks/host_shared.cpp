@@ -30,7 +30,7 @@ const Set forwards = {"forwards", Keys::link, Kind::single};
 const Set guests4 = {"guests4", Keys::address4, Kind::single};
 const Set guests6 = {"guests6", Keys::address6, Kind::single};
 
-Rule rule(const char* chain)
+Rule shared_rule(const char* chain)
 {
     return {shared, chain};
 }
@@ -46,8 +46,8 @@ Steps forward_chain()
 {
     Steps steps;
     hold_chain(steps, "forward", {"filter", NF_INET_FORWARD, 0, NF_ACCEPT, {}});
-    steps.push_back(rule("forward").meta(NFT_META_IIFNAME).in(forwards.name).accept());
-    steps.push_back(rule("forward").meta(NFT_META_IIFNAME).begins(our_links).count().drop());
+    steps.push_back(shared_rule("forward").meta(NFT_META_IIFNAME).in(forwards.name).accept());
+    steps.push_back(shared_rule("forward").meta(NFT_META_IIFNAME).begins(our_links).count().drop());
     return steps;
 }
 
@@ -55,12 +55,12 @@ Steps toward_chain()
 {
     Steps steps;
     hold_chain(steps, "toward", {"filter", NF_INET_FORWARD, 1, NF_ACCEPT, {}});
-    steps.push_back(rule("toward").meta(NFT_META_OIFNAME).begins_not(our_links).accept());
+    steps.push_back(shared_rule("toward").meta(NFT_META_OIFNAME).begins_not(our_links).accept());
     steps.push_back(
-        rule("toward")
+        shared_rule("toward")
             .has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED))
             .accept());
-    steps.push_back(rule("toward").count().drop());
+    steps.push_back(shared_rule("toward").count().drop());
     return steps;
 }
 
@@ -68,7 +68,7 @@ Steps masquerade_chain()
 {
     Steps steps;
     hold_chain(steps, "postrouting", {"nat", NF_INET_POST_ROUTING, source_nat, NF_ACCEPT, {}});
-    steps.push_back(rule("postrouting")
+    steps.push_back(shared_rule("postrouting")
                         .meta(NFT_META_OIFNAME)
                         .begins_not(our_links)
                         .meta(NFT_META_IIFNAME)
@@ -84,28 +84,29 @@ Steps guest_chains()
     steps.push_back(add_chain(shared, "guest", Making::if_absent));
     steps.push_back(remove_rules(shared, "guest"));
     steps.push_back(
-        rule("prerouting").address(Side::source, Ip::v4).in(guests4.name).jump("guest"));
+        shared_rule("prerouting").address(Side::source, Ip::v4).in(guests4.name).jump("guest"));
     steps.push_back(
-        rule("prerouting").address(Side::source, Ip::v6).in(guests6.name).jump("guest"));
+        shared_rule("prerouting").address(Side::source, Ip::v6).in(guests6.name).jump("guest"));
     const std::uint8_t discovery[] = {ND_ROUTER_SOLICIT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
     for (const std::uint8_t type : discovery)
-        steps.push_back(rule("guest").protocol(IPPROTO_ICMPV6).icmp6_type().equals(type).accept());
-    steps.push_back(rule("guest").has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED)).accept());
-    steps.push_back(rule("guest").address_is_local().protocol(IPPROTO_TCP).count().reset());
+        steps.push_back(
+            shared_rule("guest").protocol(IPPROTO_ICMPV6).icmp6_type().equals(type).accept());
+    steps.push_back(shared_rule("guest").has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED)).accept());
+    steps.push_back(shared_rule("guest").address_is_local().protocol(IPPROTO_TCP).count().reset());
     steps.push_back(
-        rule("guest").address_is_local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
+        shared_rule("guest").address_is_local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
     return steps;
 }
 
-struct Own { // of the sets' elements; the other runs' are many and never dumped
+struct OwnElement { // of the sets' elements; the other runs' are many and never dumped
     std::string set;
     Element element;
 };
-std::vector<Own> elements_of(const HostRun& run)
+std::vector<OwnElement> elements_of(const HostRun& run)
 {
     if (is_forwarded(run))
         return {{forwards.name, {bytes_of_link(link_name(run.key)), {}, false}}};
-    std::vector<Own> own;
+    std::vector<OwnElement> own;
     if (run.technique != Technique::in_place)
         return own;
     for (const Ip ip : {Ip::v4, Ip::v6}) {
@@ -151,7 +152,7 @@ std::vector<const char*> chains_for(const HostRun& run)
     return chains;
 }
 
-Result<bool> stands(Netlink& nftables, const HostRun& run)
+Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
 {
     AH_TRY(Ruleset planned, describe(shared, shared_part(run)), "");
     AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)), "");
@@ -197,7 +198,7 @@ std::vector<Step> tracking_part()
 std::vector<Step> add_own_elements(const HostRun& run)
 {
     Steps steps;
-    for (const Own& own : elements_of(run))
+    for (const OwnElement& own : elements_of(run))
         append(steps, add_elements(shared, own.set, {&own.element, 1}, Making::if_absent));
     return steps;
 }
@@ -207,7 +208,7 @@ std::vector<Step> remove_own_elements(const HostRun& run)
     Steps steps;
     for (const Set& set : sets_for(run))
         steps.push_back(add_set(shared, set, Making::if_absent));
-    for (const Own& own : elements_of(run)) {
+    for (const OwnElement& own : elements_of(run)) {
         append(steps, add_elements(shared, own.set, {&own.element, 1}, Making::if_absent));
         steps.push_back(remove_element(shared, own.set, own.element));
     }
@@ -233,7 +234,7 @@ std::vector<Step> list_shared(const HostRun& run)
         steps.push_back(get_chain(shared, chain));
     for (const char* const chain : chains_for(run))
         steps.push_back(list_rules(shared, chain));
-    for (const Own& own : elements_of(run))
+    for (const OwnElement& own : elements_of(run))
         steps.push_back(get_element(shared, own.set, own.element));
     return steps;
 }
@@ -258,12 +259,13 @@ std::optional<RunKey> key_of_link(std::string_view name)
 
 Result<Shared> ask_shared(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const bool all, stands(nftables, run), "");
+    AH_TRY(const bool all, shared_stands(nftables, run), "");
     if (all)
         return Shared::stands;
     HostRun less = run;
     less.posture = Posture::sealed;
-    AH_TRY(const bool most, is_forwarded(run) ? stands(nftables, less) : Result<bool>(false), "");
+    AH_TRY(const bool most, is_forwarded(run) ? shared_stands(nftables, less) : Result<bool>(false),
+           "");
     return most ? Shared::untracked : Shared::missing;
 }
 

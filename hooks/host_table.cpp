@@ -75,14 +75,14 @@ constexpr std::string_view own_prefix = "anchorhold-";
 
 // The run's chain, its device and its set of what is always denied have one name. What Table points
 // to stays where it is.
-struct Own {
+struct OwnNames {
     std::string table_name;
     std::string name;
     Table table() const { return {NFPROTO_NETDEV, table_name.c_str()}; }
     Rule rule() const { return {table(), name}; }
     Set never() const { return {name, Keys::address4, Kind::ranges}; }
 };
-Own own_of(const HostRun& run)
+OwnNames own_of(const HostRun& run)
 {
     std::uint32_t number = 0;
     const char* const end = run.key.data() + run.key.size(); // of addresses alone there is no key
@@ -94,7 +94,7 @@ Own own_of(const HostRun& run)
 }
 
 // Everything on its own link, in the order in which the kernel lists a chain.
-Steps seal_rules(const HostRun& run, const Own& own)
+Steps seal_rules(const HostRun& run, const OwnNames& own)
 {
     const Subnet subnet = run.network.subnet.value_or(Subnet());
     Steps steps;
@@ -112,7 +112,7 @@ Steps seal_rules(const HostRun& run, const Own& own)
     return steps;
 }
 
-void refuse_in(Steps& steps, const Own& own)
+void refuse_in(Steps& steps, const OwnNames& own)
 {
     const auto local = [&]() -> Rule {
         return std::move(
@@ -127,7 +127,7 @@ void refuse_in(Steps& steps, const Own& own)
     steps.push_back(never().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
 }
 
-Steps filter_rules(const HostRun& run, const Own& own)
+Steps filter_rules(const HostRun& run, const OwnNames& own)
 {
     const Subnet subnet = run.network.subnet.value_or(Subnet());
     Steps steps;
@@ -149,7 +149,7 @@ Steps add_link_chain(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     Steps steps = {add_table(own.table(), Making::if_absent)};
     if (is_forwarded(run)) {
         steps.push_back(add_set(own.table(), own.never(), Making::exclusive));
@@ -170,7 +170,7 @@ Steps remove_link_chain(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     return {
         add_table(own.table(), Making::if_absent),
         add_chain(own.table(), own.name, Making::if_absent), remove_chain(own.table(), own.name),
@@ -196,7 +196,7 @@ Steps list_own(const HostRun& run)
 {
     if (run.technique != Technique::veth)
         return {};
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     Steps steps = {get_table(own.table())};
     if (is_forwarded(run))
         steps.push_back(get_set(own.table(), own.name));
@@ -243,7 +243,7 @@ std::vector<Step> drop_host_rules(const HostRun& run)
 
 Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
 {
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     const bool on_link = run.technique == Technique::veth;
     Steps parts;
     if (on_link)
@@ -282,7 +282,7 @@ Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
 std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
                                   std::uint32_t generation)
 {
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     Steps steps = remove_run(run);
     if (unused.own_table)
         steps.push_back(remove_empty_table(own.table()));
@@ -318,7 +318,7 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
 
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 {
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     AH_TRY(Ruleset planned, describe(own.table(), add_link_chain(run)), "");
     AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)), "");
     sort_chains_first(common.ours);
@@ -327,7 +327,7 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 
 Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run)
 {
-    const Own own = own_of(run);
+    const OwnNames own = own_of(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
     AH_TRY(const Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
     return lines_of(std::move(seen), common);

@@ -59,7 +59,7 @@ constexpr std::uint32_t related = NF_CT_STATE_BIT(IP_CT_RELATED);
 
 using Steps = std::vector<Step>;
 
-Rule rule(const char* chain)
+Rule inside_rule(const char* chain)
 {
     return {table, chain};
 }
@@ -79,9 +79,12 @@ void add_chains(Steps& steps, const InsidePlan& plan)
 void refuse_docker_resolver(Steps& steps)
 {
     const std::uint32_t resolver = htonl(0x7f00000b); // 127.0.0.11
-    steps.push_back(
-        rule("output").address(Side::destination, Ip::v4).equals(resolver).protocol(tcp).reset());
-    steps.push_back(rule("output")
+    steps.push_back(inside_rule("output")
+                        .address(Side::destination, Ip::v4)
+                        .equals(resolver)
+                        .protocol(tcp)
+                        .reset());
+    steps.push_back(inside_rule("output")
                         .address(Side::destination, Ip::v4)
                         .equals(resolver)
                         .reject(NFT_REJECT_ICMPX_PORT_UNREACH));
@@ -89,13 +92,13 @@ void refuse_docker_resolver(Steps& steps)
 
 void refuse(Steps& steps, const char* chain)
 {
-    steps.push_back(rule(chain).protocol(tcp).reset());
-    steps.push_back(rule(chain).reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
+    steps.push_back(inside_rule(chain).protocol(tcp).reset());
+    steps.push_back(inside_rule(chain).reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
 }
 
 Step accept_loopback(const char* chain, std::uint32_t direction)
 {
-    return rule(chain).meta(direction).equals(loopback_index).accept();
+    return inside_rule(chain).meta(direction).equals(loopback_index).accept();
 }
 
 std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
@@ -106,7 +109,7 @@ std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
 // Towards the broker by way of `link`; 0: whatever way.
 Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
 {
-    Rule made = rule(chain);
+    Rule made = inside_rule(chain);
     if (plan.posture == Posture::sealed)
         made.meta(NFT_META_OIF).equals(plan.link);
     made.address(Side::destination, Ip::v4).equals(gateway_of(plan));
@@ -116,7 +119,7 @@ Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
 
 Step from_broker(const InsidePlan& plan, std::uint16_t port)
 {
-    return rule("input")
+    return inside_rule("input")
         .meta(NFT_META_IIF)
         .equals(plan.link)
         .address(Side::source, Ip::v4)
@@ -151,10 +154,10 @@ Steps narrow_rules(const InsidePlan& plan)
 
 void accept_answers(Steps& steps, const char* chain)
 {
-    steps.push_back(rule(chain).has_state(established).accept());
+    steps.push_back(inside_rule(chain).has_state(established).accept());
     // Of what is related only errors: an FTP helper's second connection is not in any list.
     for (const std::uint8_t icmp : {icmp4, icmp6})
-        steps.push_back(rule(chain).has_state(related).protocol(icmp).accept());
+        steps.push_back(inside_rule(chain).has_state(related).protocol(icmp).accept());
 }
 
 // Neighbour discovery (RFC 4861), without which an engine's IPv6 network is none. A link of ours
@@ -163,7 +166,7 @@ void accept_discovery(Steps& steps, const char* chain, std::uint8_t router_messa
 {
     const std::uint8_t types[] = {router_message, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
     for (const std::uint8_t type : types)
-        steps.push_back(rule(chain).protocol(icmp6).icmp6_type().equals(type).accept());
+        steps.push_back(inside_rule(chain).protocol(icmp6).icmp6_type().equals(type).accept());
 }
 
 struct Sets { // all that a filtered run's table has
@@ -217,16 +220,18 @@ void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)
     if (!plan.network.subnet)
         accept_discovery(steps, "input", ND_ROUTER_ADVERT);
     if (sets.has("node4")) // the node probes, and forwards ports
-        steps.push_back(rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
+        steps.push_back(
+            inside_rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
     if (sets.has("node6"))
-        steps.push_back(rule("input").address(Side::source, Ip::v6).in("node6").count().accept());
-    steps.push_back(rule("input").count().drop());
+        steps.push_back(
+            inside_rule("input").address(Side::source, Ip::v6).in("node6").count().accept());
+    steps.push_back(inside_rule("input").count().drop());
 }
 
 void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
 {
     refuse_docker_resolver(steps);
-    steps.push_back(rule("output").address_is_local().accept());
+    steps.push_back(inside_rule("output").address_is_local().accept());
     accept_answers(steps, "output");
     if (!plan.network.subnet) {
         accept_discovery(steps, "output", ND_ROUTER_SOLICIT);
@@ -235,22 +240,28 @@ void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
             steps.push_back(to_broker("output", plan, port).count().accept());
     }
     if (sets.has("never4")) {
-        steps.push_back(
-            rule("output").address(Side::destination, Ip::v4).in("never4").count().jump("refuse"));
+        steps.push_back(inside_rule("output")
+                            .address(Side::destination, Ip::v4)
+                            .in("never4")
+                            .count()
+                            .jump("refuse"));
     }
     if (sets.has("never6")) {
-        steps.push_back(
-            rule("output").address(Side::destination, Ip::v6).in("never6").count().jump("refuse"));
+        steps.push_back(inside_rule("output")
+                            .address(Side::destination, Ip::v6)
+                            .in("never6")
+                            .count()
+                            .jump("refuse"));
     }
     if (sets.has("deny4"))
-        steps.push_back(rule("output").reach(Ip::v4).in("deny4").count().jump("refuse"));
+        steps.push_back(inside_rule("output").reach(Ip::v4).in("deny4").count().jump("refuse"));
     if (sets.has("deny6"))
-        steps.push_back(rule("output").reach(Ip::v6).in("deny6").count().jump("refuse"));
+        steps.push_back(inside_rule("output").reach(Ip::v6).in("deny6").count().jump("refuse"));
     if (sets.has("allow4"))
-        steps.push_back(rule("output").reach(Ip::v4).in("allow4").count().accept());
+        steps.push_back(inside_rule("output").reach(Ip::v4).in("allow4").count().accept());
     if (sets.has("allow6"))
-        steps.push_back(rule("output").reach(Ip::v6).in("allow6").count().accept());
-    steps.push_back(rule("output").count().jump("refuse"));
+        steps.push_back(inside_rule("output").reach(Ip::v6).in("allow6").count().accept());
+    steps.push_back(inside_rule("output").count().jump("refuse"));
 }
 
 Steps filtered_rules(const InsidePlan& plan)
@@ -262,12 +273,12 @@ Steps filtered_rules(const InsidePlan& plan)
     add_sets(steps, sets);
     filter_input(steps, plan, sets);
     filter_output(steps, plan, sets);
-    steps.push_back(rule("refuse").count().end());
+    steps.push_back(inside_rule("refuse").count().end());
     for (const std::uint8_t protocol : {tcp, udp})
-        steps.push_back(rule("refuse").protocol(protocol).jump("remember"));
+        steps.push_back(inside_rule("refuse").protocol(protocol).jump("remember"));
     refuse(steps, "refuse");
-    steps.push_back(rule("remember").reach(Ip::v4).remember("denied4"));
-    steps.push_back(rule("remember").reach(Ip::v6).remember("denied6"));
+    steps.push_back(inside_rule("remember").reach(Ip::v4).remember("denied4"));
+    steps.push_back(inside_rule("remember").reach(Ip::v6).remember("denied6"));
     return steps;
 }
 

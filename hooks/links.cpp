@@ -13,7 +13,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr unsigned loopback_index = 1; // LOOPBACK_IFINDEX in the kernel's include/net/flow.h
+constexpr unsigned first_link = 1; // LOOPBACK_IFINDEX in the kernel's include/net/flow.h
 
 Step link_request(std::string doing, std::uint16_t type, unsigned flags, const ifinfomsg& about,
                   std::string_view name = {})
@@ -64,7 +64,7 @@ int keep_attribute(const nlattr* attribute, void* data)
 
 bool Link::is_loopback() const
 {
-    return index == loopback_index;
+    return index == first_link;
 }
 
 Step list_links()

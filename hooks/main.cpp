@@ -54,7 +54,7 @@ Result<StateDir> open_state(const Call& call)
     AH_TRY(auto state, StateDir::existing(std::string(call.state)), "");
     if (!state) {
         return fail(Code::network_setup_failed,
-                    "there is no state directory " + quoted(call.state));
+                    "there is no state directory " + in_quotes(call.state));
     }
     return *std::move(state);
 }

@@ -30,8 +30,9 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_asked = 32;      // addresses of an allow list; a question takes 15 us
-constexpr std::chrono::seconds patience(5); // of a teardown, which has no runtime waiting
+constexpr std::size_t most_asked = 32; // addresses of an allow list; a question takes 15 us
+constexpr std::chrono::seconds
+    patience_for_teardown(5); // of a teardown, which has no runtime waiting
 
 Status unless_gone(Status done)
 {
@@ -351,7 +352,7 @@ Status unplug(const StateDir& state, Record& record)
         unkeep_netns(state, record);
         return release_subnets(state, record);
     }
-    const Deadline deadline(patience);
+    const Deadline deadline(patience_for_teardown);
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     const std::string name = link_name(record.key);
     // While its rules stand, and when it is down, nothing is open. Both removals end with a grace

@@ -25,7 +25,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::chrono::seconds patience(5);
+constexpr std::chrono::seconds patience_for_orphans(5);
 // Of namespaces, as the kernel counts them for ours. One that is ending has no number any more.
 constexpr std::int32_t no_id = NETNSA_NSID_NOT_ASSIGNED;
 constexpr std::int32_t our_own = no_id - 1; // a link whose other end is here names none
@@ -163,7 +163,7 @@ struct Living {
 
 Status add_addresses(const Netns& netns, Living& living)
 {
-    AH_TRY(auto inside, talk_inside(netns, Deadline(patience)), "");
+    AH_TRY(auto inside, talk_inside(netns, Deadline(patience_for_orphans)), "");
     AH_TRY(const auto messages, inside.route.list(list_addresses()), "");
     for (const Message& message : messages) {
         AH_TRY(const auto address, read_address(message), "read the addresses");
@@ -230,7 +230,7 @@ Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Li
     record.technique = Technique::in_place;
     record.network = Network();
     record.network->guest = guests;
-    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience)), "");
+    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience_for_orphans)), "");
     for (const Prefix& guest : guests)
         swept.removed.push_back(guest.text());
     return {};
@@ -240,7 +240,7 @@ Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Li
 
 Result<Swept> sweep_orphans(const std::string& state_path)
 {
-    const Deadline deadline(patience);
+    const Deadline deadline(patience_for_orphans);
     AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
     AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
     AH_TRY(Remains remains, look_around(state_path, route, nftables), "");

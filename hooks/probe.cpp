@@ -29,7 +29,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::chrono::seconds patience(5);
+constexpr std::chrono::seconds patience_for_child(5);
 constexpr int relay_refuses = 125; // the relay's own failures (DESIGN 3.11)
 constexpr int not_executed = 126;
 
@@ -73,7 +73,8 @@ template <typename Work> [[noreturn]] void be_child(Work work, int report)
 Result<Ran> wait_for(pid_t child, int report)
 {
     const UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    const auto ended = Deadline(patience).wait_readable(handle.get(), "wait for the probe");
+    const auto ended =
+        Deadline(patience_for_child).wait_readable(handle.get(), "wait for the probe");
     if (!ended)
         (void)::kill(child, SIGKILL); // ours, and not waited for yet
     Ran ran;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t no_stands = 60; // seconds
 constexpr std::size_t largest_file = 65536;
-constexpr std::chrono::seconds patience(15); // two probes of at most 5 s, and some
+constexpr std::chrono::seconds patience_for_probes(15); // two probes of at most 5 s, and some
 
 Result<ProbeAnswer> read_answer(json::View view)
 {
@@ -125,7 +125,8 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
     if (!lock && freshness == Freshness::cached && known)
         return from_cache(*std::move(known));
     if (!lock) {
-        AH_TRY(auto waited_for, FileLock::take(lock_path, patience), "wait for another's probe");
+        AH_TRY(auto waited_for, FileLock::take(lock_path, patience_for_probes),
+               "wait for another's probe");
         lock.emplace(std::move(waited_for));
         known = standing(path, question.key); // what he found out
         if (freshness == Freshness::cached && known && is_fresh(*known, question.now))

@@ -21,9 +21,9 @@ namespace anchorhold {
 namespace {
 
 // A link that has just come up drops packets until the kernel's linkwatch has seen it, and TCP
-// would say its first word again after a whole second: so it is said anew, with more patience each
+// would say its first word again after a whole second: so it is said anew, with more bounds each
 // time.
-constexpr std::array<std::chrono::milliseconds, 6> patience = {
+constexpr std::array<std::chrono::milliseconds, 6> bounds = {
     std::chrono::milliseconds(50),  std::chrono::milliseconds(100),
     std::chrono::milliseconds(200), std::chrono::milliseconds(400),
     std::chrono::milliseconds(800), std::chrono::milliseconds(1500)};
@@ -59,7 +59,7 @@ int await_connection(int socket, std::chrono::milliseconds bound)
 Result<int> ask_port(const Netns& netns, const Place& place, const Deadline& deadline)
 {
     int number = ETIMEDOUT;
-    for (const std::chrono::milliseconds bound : patience) {
+    for (const std::chrono::milliseconds bound : bounds) {
         AH_TRY(const UniqueFd socket, socket_inside(netns), "ask for the broker from inside");
         number = begin_connection(socket.get(), place);
         if (number == EINPROGRESS)
@@ -178,7 +178,7 @@ Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
                             const Deadline& deadline)
 {
     int number = ETIMEDOUT;
-    for (const std::chrono::milliseconds bound : patience) {
+    for (const std::chrono::milliseconds bound : bounds) {
         AH_TRY(const auto attempts, begin_all(netns, from, places), "");
         AH_TRY(const bool at_once, any_left(tracking, attempts), "");
         if (at_once)

@@ -22,8 +22,8 @@
 namespace anchorhold {
 namespace {
 
-// Below the hook's own patience and above glibc's for its first name server (5 s).
-constexpr std::chrono::milliseconds patience(6500);
+// Below the hook's own patience_for_names and above glibc's for its first name server (5 s).
+constexpr std::chrono::milliseconds patience_for_names(6500);
 constexpr std::size_t most_at_once = 32;
 constexpr std::size_t most_answer =
     std::size_t{60} * 1024; // a pipe holds it: no child waits for us
@@ -165,7 +165,7 @@ Result<std::vector<PinnedName>> resolve_names(const std::vector<std::string>& na
         const std::size_t end = std::min(names.size(), begin + most_at_once);
         std::vector<Question> questions;
         for (std::size_t at = begin; at < end; ++at) {
-            AH_TRY(auto question, Question::ask(names[at]), "ask for " + quoted(names[at]));
+            AH_TRY(auto question, Question::ask(names[at]), "ask for " + in_quotes(names[at]));
             questions.push_back(std::move(question));
         }
         for (std::size_t at = begin; at < end; ++at)
@@ -178,7 +178,8 @@ Result<std::string> run_resolve(std::span<char* const> names)
 {
     AH_CHECK(die_with_parent(), "");
     AH_CHECK(keep_capabilities({}), "");
-    AH_TRY(const auto pinned, resolve_names({names.begin(), names.end()}, Deadline(patience)),
+    AH_TRY(const auto pinned,
+           resolve_names({names.begin(), names.end()}, Deadline(patience_for_names)),
            "resolve names");
     json::Writer writer;
     writer.begin_object();

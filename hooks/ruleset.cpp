@@ -27,14 +27,14 @@ namespace {
 
 constexpr std::size_t text_size = 4096;
 
-template <auto Release> struct Releaser {
+template <auto Release> struct ReadReleaser {
     template <typename T> void operator()(T* object) const noexcept { Release(object); }
 };
-using NftTable = std::unique_ptr<nftnl_table, Releaser<nftnl_table_free>>;
-using NftChain = std::unique_ptr<nftnl_chain, Releaser<nftnl_chain_free>>;
-using NftRule = std::unique_ptr<nftnl_rule, Releaser<nftnl_rule_free>>;
-using NftSet = std::unique_ptr<nftnl_set, Releaser<nftnl_set_free>>;
-using NftGeneration = std::unique_ptr<nftnl_gen, Releaser<nftnl_gen_free>>;
+using ReadTable = std::unique_ptr<nftnl_table, ReadReleaser<nftnl_table_free>>;
+using ReadChain = std::unique_ptr<nftnl_chain, ReadReleaser<nftnl_chain_free>>;
+using ReadRule = std::unique_ptr<nftnl_rule, ReadReleaser<nftnl_rule_free>>;
+using ReadSet = std::unique_ptr<nftnl_set, ReadReleaser<nftnl_set_free>>;
+using ReadGeneration = std::unique_ptr<nftnl_gen, ReadReleaser<nftnl_gen_free>>;
 
 std::string family_word(std::uint32_t family)
 {
@@ -65,9 +65,9 @@ std::uint32_t family_of(const nlmsghdr* header)
     return static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(header))->nfgen_family;
 }
 
-Result<NftTable> table_in(const nlmsghdr* header)
+Result<ReadTable> table_in(const nlmsghdr* header)
 {
-    NftTable table(nftnl_table_alloc());
+    ReadTable table(nftnl_table_alloc());
     if (nftnl_table_nlmsg_parse(header, table.get()) < 0)
         return fail_errno("read a table", errno);
     return table;
@@ -75,7 +75,7 @@ Result<NftTable> table_in(const nlmsghdr* header)
 
 Status read_table(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    AH_TRY(const NftTable table, table_in(header), "");
+    AH_TRY(const ReadTable table, table_in(header), "");
     const std::uint32_t family = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY);
     const char* const name = nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME);
     const std::string words = family_word(family) + " " + printable(text_or_nothing(name));
@@ -103,9 +103,9 @@ std::string hook_text(const nftnl_chain* chain)
     return line;
 }
 
-Result<NftChain> chain_in(const nlmsghdr* header)
+Result<ReadChain> chain_in(const nlmsghdr* header)
 {
-    NftChain chain(nftnl_chain_alloc());
+    ReadChain chain(nftnl_chain_alloc());
     if (nftnl_chain_nlmsg_parse(header, chain.get()) < 0)
         return fail_errno("read a chain", errno);
     return chain;
@@ -113,7 +113,7 @@ Result<NftChain> chain_in(const nlmsghdr* header)
 
 Status read_chain(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    AH_TRY(const NftChain chain, chain_in(header), "");
+    AH_TRY(const ReadChain chain, chain_in(header), "");
     const nftnl_chain* const c = chain.get();
     if (!is_in(ours, family_of(header), nftnl_chain_get_str(c, NFTNL_CHAIN_TABLE)))
         return {};
@@ -141,7 +141,7 @@ int append_expression(nftnl_expr* expression, void* data)
 
 Status read_rule(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    const NftRule rule(nftnl_rule_alloc());
+    const ReadRule rule(nftnl_rule_alloc());
     if (nftnl_rule_nlmsg_parse(header, rule.get()) < 0)
         return fail_errno("read a rule", errno);
     if (!is_in(ours, family_of(header), nftnl_rule_get_str(rule.get(), NFTNL_RULE_TABLE)))
@@ -176,7 +176,7 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes)
 
 Status read_set(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    const NftSet set(nftnl_set_alloc());
+    const ReadSet set(nftnl_set_alloc());
     if (nftnl_set_nlmsg_parse(header, set.get()) < 0)
         return fail_errno("read a set", errno);
     const nftnl_set* const s = set.get();
@@ -198,12 +198,12 @@ Status read_set(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header
 }
 
 struct Read {
-    NftSet set;
+    ReadSet set;
     std::vector<nftnl_set_elem*> elements; // the set's
 };
 Result<Read> elements_in(const nlmsghdr* header)
 {
-    Read read{NftSet(nftnl_set_alloc()), {}};
+    Read read{ReadSet(nftnl_set_alloc()), {}};
     if (nftnl_set_elems_nlmsg_parse(header, read.set.get()) < 0)
         return fail_errno("read a set's elements", errno);
     const auto keep = [](nftnl_set_elem* element, void* data) {
@@ -330,7 +330,7 @@ Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
     AH_TRY(const auto messages, nftables.list(nft::list_tables()), "");
     std::vector<TableUse> tables;
     for (const Message& message : messages) {
-        AH_TRY(const NftTable table, table_in(header_of(message)), "");
+        AH_TRY(const ReadTable table, table_in(header_of(message)), "");
         tables.push_back(
             {nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY),
              std::string(text_or_nothing(nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME))),
@@ -344,7 +344,7 @@ Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family
     AH_TRY(const auto messages, nftables.list(nft::list_chains(family)), "");
     std::vector<ChainName> chains;
     for (const Message& message : messages) {
-        AH_TRY(const NftChain chain, chain_in(header_of(message)), "");
+        AH_TRY(const ReadChain chain, chain_in(header_of(message)), "");
         chains.push_back(
             {std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_TABLE))),
              std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_NAME)))});
@@ -355,7 +355,7 @@ Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family
 Result<std::uint32_t> ask_generation(Netlink& nftables)
 {
     AH_TRY(const auto messages, nftables.list(nft::get_generation()), "");
-    const NftGeneration generation(nftnl_gen_alloc());
+    const ReadGeneration generation(nftnl_gen_alloc());
     if (messages.empty() ||
         nftnl_gen_nlmsg_parse(header_of(messages.front()), generation.get()) < 0)
         return fail_errno("read the ruleset's generation", messages.empty() ? ENOMSG : errno);
@@ -366,7 +366,7 @@ Result<std::uint64_t> count_packets(std::span<const Message> rules)
 {
     std::uint64_t packets = 0;
     for (const Message& message : rules) {
-        const NftRule rule(nftnl_rule_alloc());
+        const ReadRule rule(nftnl_rule_alloc());
         if (nftnl_rule_nlmsg_parse(header_of(message), rule.get()) < 0)
             return fail_errno("read a rule's counter", errno);
         (void)nftnl_expr_foreach(rule.get(), add_count, &packets); // add_count stops at nothing

@@ -149,8 +149,7 @@ Result<StateDir> StateDir::from(std::string path)
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
     if (!path.starts_with('/') || path.size() == 1) {
-        return fail(Code::invalid_request,
-                    anchorhold::quoted(path) + " is not an absolute path of its own");
+        return fail(Code::invalid_request, in_quotes(path) + " is not an absolute path of its own");
     }
     return StateDir(std::move(path));
 }

@@ -86,10 +86,10 @@ Result<std::string> resolve_root(std::string_view root)
     std::error_code error;
     const auto absolute = std::filesystem::absolute(std::filesystem::path(root), error);
     if (error)
-        return fail_errno("resolve " + quoted(root), error.value());
+        return fail_errno("resolve " + in_quotes(root), error.value());
     auto text = std::filesystem::weakly_canonical(absolute, error).string();
     if (error)
-        return fail_errno("resolve " + quoted(root), error.value());
+        return fail_errno("resolve " + in_quotes(root), error.value());
     if (text.size() > 1 && text.ends_with('/'))
         text.pop_back();
     return text;

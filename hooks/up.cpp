@@ -121,7 +121,7 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     AH_CHECK(check_caller(record), "");
     if (told.id != record.id) {
         return fail(Code::network_setup_failed,
-                    "the runtime calls this container " + quoted(told.id));
+                    "the runtime calls this container " + in_quotes(told.id));
     }
     if (told.pid == 0)
         return fail(Code::network_setup_failed, "the runtime names no process of the container");

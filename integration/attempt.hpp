@@ -12,6 +12,9 @@ struct Outcome {
     std::string detail; // what came back, for the reader of a failed test
 };
 
+// Of an argument; 0 for what is none.
+long number_in(const std::string& text);
+
 // Over IP. `to` is ADDRESS:PORT or [ADDRESS]:PORT.
 Outcome tcp(const std::string& to);
 Outcome udp(const std::string& to);

@@ -17,6 +17,14 @@
 #include <unistd.h>
 
 namespace attempt {
+
+long number_in(const std::string& text)
+{
+    long number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
 namespace {
 
 struct Address {
@@ -24,13 +32,6 @@ struct Address {
     socklen_t size = 0;
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
-
-int number_in(const std::string& text)
-{
-    int number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
 
 // "1.2.3.4:80", "[fe80::1%up0]:80"
 Address parse(const std::string& text)

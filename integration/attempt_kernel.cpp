@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -32,13 +31,6 @@ namespace attempt {
 namespace {
 
 constexpr int so_peerpidfd = 77; // SO_PEERPIDFD, asm-generic/socket.h since Linux 6.5
-
-long number_in(const std::string& text)
-{
-    long number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
 
 Outcome outcome(long result)
 {

@@ -11,12 +11,12 @@ namespace {
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
-struct Word {
+struct ExecWord {
     int number;
     const char* text;
 };
 
-constexpr Word words[] = {
+constexpr ExecWord exec_words[] = {
     {E2BIG, "argument list too long"},
     {EACCES, "permission denied"},
     {EINVAL, "invalid argument"},
@@ -33,7 +33,7 @@ constexpr Word words[] = {
 
 void add_word(Line& line, int number)
 {
-    for (const Word& word : words) {
+    for (const ExecWord& word : exec_words) {
         if (word.number == number) {
             line.add(word.text);
             return;

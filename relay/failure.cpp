@@ -8,14 +8,14 @@
 namespace anchorhold::relay {
 namespace {
 
-struct Word {
+struct OwnWord {
     int number;
     const char* text;
 };
 
 // Not strerror: engines search error texts for "permission denied" and "no such file" and then
 // tell their user that the command was missing.
-constexpr Word words[] = {
+constexpr OwnWord own_words[] = {
     {EACCES, "file permissions forbid it (EACCES)"},
     {EADDRINUSE, "already in use (EADDRINUSE)"},
     {EADDRNOTAVAIL, "the address is not there (EADDRNOTAVAIL)"},
@@ -33,7 +33,7 @@ constexpr Word words[] = {
 
 const char* word_of(int number)
 {
-    for (const Word& word : words) {
+    for (const OwnWord& word : own_words) {
         if (word.number == number)
             return word.text;
     }

@@ -54,7 +54,7 @@ Result<AllowRule> parse_rule(std::string_view text, ListKind kind, Code code)
     AH_TRY(Destination to, parse_destination(parts.to, code), "");
     if (!parts.port)
         return AllowRule{std::move(to), default_ports(kind), {}};
-    AH_TRY(const Port port, Port::parse(*parts.port, code), quoted(text));
+    AH_TRY(const Port port, Port::parse(*parts.port, code), in_quotes(text));
     return AllowRule{std::move(to), one_range(port.number(), port.number(), kind), {}};
 }
 

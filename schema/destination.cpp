@@ -78,18 +78,18 @@ Result<Prefix> Prefix::parse(std::string_view text, Code code)
     // inet_pton(3) stops at a NUL, so one would hide what follows.
     if (address.find('\0') != std::string::npos ||
         inet_pton(prefix.v4_ ? AF_INET : AF_INET6, address.c_str(), prefix.bytes_.data()) != 1)
-        return fail(code, quoted(text) + " is not an address");
+        return fail(code, in_quotes(text) + " is not an address");
     prefix.length_ = prefix.bits();
     if (slash != std::string_view::npos) {
         const auto length = prefix_length(text.substr(slash + 1), prefix.bits());
         if (!length) {
-            return fail(code, quoted(text) + " has no prefix length of 0 to " +
+            return fail(code, in_quotes(text) + " has no prefix length of 0 to " +
                                   std::to_string(prefix.bits()));
         }
         prefix.length_ = *length;
     }
     if (!prefix.has_only_zeros_beyond())
-        return fail(code, quoted(text) + " has bits set beyond its prefix length");
+        return fail(code, in_quotes(text) + " has bits set beyond its prefix length");
     // The bits of ::ffff: are set, so the length is at least theirs.
     if (!prefix.v4_ && std::equal(mapped.begin(), mapped.end(), prefix.bytes_.begin())) {
         std::rotate(prefix.bytes_.begin(), prefix.bytes_.begin() + mapped.size(),
@@ -164,8 +164,8 @@ Result<NamePattern> NamePattern::parse(std::string_view text, Code code)
         name.remove_prefix(2);
     }
     if (!is_name(name) || ends_in_number(name)) {
-        return fail(code, quoted(text) + " is not a host name: lower-case labels of "
-                                         "[a-z0-9_-], other scripts as xn--, no final dot");
+        return fail(code, in_quotes(text) + " is not a host name: lower-case labels of "
+                                            "[a-z0-9_-], other scripts as xn--, no final dot");
     }
     return NamePattern(depth, name);
 }

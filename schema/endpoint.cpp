@@ -10,19 +10,19 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t longest_name = 32;
+constexpr std::size_t longest_endpoint_name = 32;
 
 std::string no_endpoint_name(std::string_view name)
 {
-    return quoted(name) + " is not an endpoint name: 1 to 32 of [a-z0-9-]";
+    return in_quotes(name) + " is not an endpoint name: 1 to 32 of [a-z0-9-]";
 }
 
 Result<UnixTarget> parse_unix_target(std::string_view path, Code code)
 {
     // The socket's directory is what gets mounted, so it must not be the whole file system.
     if (!is_plain_path(path) || path.rfind('/') == 0) {
-        return fail(code, quoted(path) + " is not an absolute path DIRECTORY/SOCKET without "
-                                         "empty, \".\" and \"..\" components");
+        return fail(code, in_quotes(path) + " is not an absolute path DIRECTORY/SOCKET without "
+                                            "empty, \".\" and \"..\" components");
     }
     return UnixTarget{std::string(path)};
 }
@@ -38,7 +38,7 @@ Result<std::string> parse_host(std::string_view text, Code code)
     const bool is_v6 = text.find(':') != std::string_view::npos;
     if ((name != nullptr && !name->is_exact()) || is_v6 != bracketed ||
         text.find('/') != std::string_view::npos)
-        return fail(code, quoted(text) + " is not a host: a name, an IPv4 address or [IPv6]");
+        return fail(code, in_quotes(text) + " is not a host: a name, an IPv4 address or [IPv6]");
     const std::string canonical = text_of(host);
     return canonical.substr(0, canonical.find('/'));
 }
@@ -81,7 +81,7 @@ Result<Endpoint> parse_endpoint(std::string_view text)
     const std::size_t equals = text.find('=');
     const std::size_t colon = text.substr(0, equals).find(':');
     if (equals == std::string_view::npos || colon == std::string_view::npos)
-        return fail(Code::invalid_request, quoted(text) + " is not NAME:PORT=unix:PATH");
+        return fail(Code::invalid_request, in_quotes(text) + " is not NAME:PORT=unix:PATH");
     const std::string_view name = text.substr(0, colon);
     if (!is_short_name(name))
         return fail(Code::invalid_request, no_endpoint_name(name));
@@ -111,7 +111,7 @@ Result<Port> Port::parse(std::string_view text, Code code)
     const char* const end = begin + text.size();
     const auto [stop, ec] = std::from_chars(begin, end, number);
     if (ec != std::errc() || stop != end || text.front() == '0')
-        return fail(code, quoted(text) + " is not a port");
+        return fail(code, in_quotes(text) + " is not a port");
     return Port(number);
 }
 
@@ -124,9 +124,10 @@ Result<Port> Port::from(std::int64_t number, Code code)
 
 bool is_short_name(std::string_view name)
 {
-    return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-    });
+    return !name.empty() && name.size() <= longest_endpoint_name &&
+           std::ranges::all_of(name, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+           });
 }
 
 bool is_plain_path(std::string_view path)
@@ -147,7 +148,7 @@ Result<TcpTarget> parse_tcp_target(std::string_view text, Code code)
 {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos)
-        return fail(code, quoted(text) + " is not HOST:PORT");
+        return fail(code, in_quotes(text) + " is not HOST:PORT");
     AH_TRY(std::string host, parse_host(text.substr(0, colon), code), "");
     AH_TRY(const Port port, Port::parse(text.substr(colon + 1), code), "");
     return TcpTarget{std::move(host), port};
@@ -163,7 +164,7 @@ Result<std::variant<UnixTarget, TcpTarget>> parse_target(std::string_view text, 
         AH_TRY(auto target, parse_tcp_target(text.substr(4), code), "");
         return target;
     }
-    return fail(code, quoted(text) + " is neither unix:PATH nor tcp:HOST:PORT");
+    return fail(code, in_quotes(text) + " is neither unix:PATH nor tcp:HOST:PORT");
 }
 
 std::string target_text(const std::variant<UnixTarget, TcpTarget>& target)

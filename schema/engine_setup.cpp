@@ -285,7 +285,7 @@ std::string section_text(Engine engine, const Keys& keys)
     std::string text;
     for (const std::string& key : keys) {
         text += text.empty() ? "" : ".";
-        text += key.contains('.') ? quoted(key) : printable(key);
+        text += key.contains('.') ? in_quotes(key) : printable(key);
     }
     return engine == Engine::docker ? text : "[" + text + "]";
 }

@@ -105,7 +105,7 @@ std::string printable(std::string_view text, std::size_t limit)
     return escape(text, limit, {});
 }
 
-std::string quoted(std::string_view text, std::size_t limit)
+std::string in_quotes(std::string_view text, std::size_t limit)
 {
     return '"' + escape(text, limit, "\"\\") + '"';
 }

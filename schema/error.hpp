@@ -63,7 +63,7 @@ using Status = Result<void>; // it worked, there is nothing to hand back
 // printed changes nothing, so a whole sentence may pass through it again.
 std::string printable(std::string_view text, std::size_t limit = 200);
 // The same between double quotes; quotes and backslashes in it are escaped as well.
-std::string quoted(std::string_view text, std::size_t limit = 200);
+std::string in_quotes(std::string_view text, std::size_t limit = 200);
 
 // NOLINTBEGIN(bugprone-macro-parentheses): what is declared cannot stand in any
 #define AH_JOIN_(a, b) a##b

@@ -6,27 +6,28 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t longest_name = 253; // RFC 1035 2.3.4, without the root's own dot
-constexpr std::size_t longest_label = 63;
+constexpr std::size_t longest_host_name = 253; // RFC 1035 2.3.4, without the root's own dot
+constexpr std::size_t longest_host_label = 63;
 
-bool is_label(std::string_view text)
+bool is_host_label(std::string_view text)
 {
-    return !text.empty() && text.size() <= longest_label && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-' || c == '_';
-    });
+    return !text.empty() && text.size() <= longest_host_label &&
+           std::ranges::all_of(text, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_';
+           });
 }
 
 bool is_host_name(std::string_view text)
 {
-    if (text.size() > longest_name)
+    if (text.size() > longest_host_name)
         return false;
     for (std::size_t dot = 0; (dot = text.find('.')) != std::string_view::npos;) {
-        if (!is_label(text.substr(0, dot)))
+        if (!is_host_label(text.substr(0, dot)))
             return false;
         text.remove_prefix(dot + 1);
     }
-    return is_label(text);
+    return is_host_label(text);
 }
 
 } // namespace

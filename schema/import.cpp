@@ -127,7 +127,7 @@ Result<Destination> imported_destination(std::string_view text)
     AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request), "");
     const auto* const address = std::get_if<Prefix>(&to);
     if (address != nullptr && address->is_v4() && text.contains(':'))
-        return fail(Code::invalid_request, quoted(text) + " is an IPv4 address written as IPv6");
+        return fail(Code::invalid_request, in_quotes(text) + " is an IPv4 address written as IPv6");
     return to;
 }
 
@@ -135,7 +135,7 @@ Result<Destination> imported_pattern(std::string_view text)
 {
     const bool wild = text.starts_with("*.");
     if (text.substr(wild ? 1 : 0).contains('*'))
-        return fail(Code::invalid_request, quoted(text) + " has a wildcard that is not \"*.\"");
+        return fail(Code::invalid_request, in_quotes(text) + " has a wildcard that is not \"*.\"");
     return imported_destination(wild ? "*" + std::string(text) : std::string(text));
 }
 
@@ -164,7 +164,7 @@ void Draft::allow(ImportedProfile& profile, json::View at, AllowRule rule)
 Result<Imported> import_policy(std::string_view format, std::string text)
 {
     if (std::ranges::find(import_formats, format) == import_formats.end())
-        return fail(Code::invalid_request, "no format is called " + quoted(format));
+        return fail(Code::invalid_request, "no format is called " + in_quotes(format));
     AH_CHECK(check_json(format, text), "");
     AH_TRY(const json::Document document,
            json::Document::parse(std::move(text), Code::invalid_request), "");

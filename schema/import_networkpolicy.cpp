@@ -51,13 +51,13 @@ Result<std::uint16_t> read_number(json::View at)
 }
 
 // The sentence says why a port cannot be kept.
-Result<PortRange> read_port(json::View at)
+Result<PortRange> read_port_range(json::View at)
 {
     AH_CHECK(at.object(), "");
     AH_CHECK(at.only({"port", "endPort", "protocol"}), "");
     AH_TRY(const std::string protocol, text_at(at, "protocol", "TCP"), "");
     if (protocol != "TCP" && protocol != "UDP")
-        return std::unexpected(at.wrong(quoted(protocol) + " is neither TCP nor UDP"));
+        return std::unexpected(at.wrong(in_quotes(protocol) + " is neither TCP nor UDP"));
     PortRange range{1, last_port, protocol == "UDP"};
     const auto port = at.find("port");
     const auto end = at.find("endPort");
@@ -87,7 +87,7 @@ std::vector<PortRange> read_ports(json::View rule, const std::vector<json::View>
     }
     std::vector<PortRange> ports;
     for (const json::View item : items) {
-        const auto range = read_port(item);
+        const auto range = read_port_range(item);
         if (!range) {
             draft.losses.push_back(range.error().what);
         } else if (std::ranges::find(ports, *range) == ports.end()) {
@@ -289,7 +289,7 @@ Result<std::string> name_for(json::View object, Draft& draft)
         ++number;
     std::string ours = "policy-" + std::to_string(number);
     draft.lose(at ? *at : object,
-               quoted(name, 64) + " cannot be the name of a profile, " + ours + " is");
+               in_quotes(name, 64) + " cannot be the name of a profile, " + ours + " is");
     return ours;
 }
 
@@ -332,8 +332,8 @@ Result<Draft> draft_from_networkpolicy(json::View root)
     for (const json::View item : items) {
         AH_TRY(const std::string one, kind_of(item), "");
         if (one != wanted) { // another kind of policy might deny what this list allows
-            return std::unexpected(item.wrong(quoted(one, 80) + " is no NetworkPolicy of "
-                                                                "networking.k8s.io/v1"));
+            return std::unexpected(item.wrong(in_quotes(one, 80) + " is no NetworkPolicy of "
+                                                                   "networking.k8s.io/v1"));
         }
         AH_CHECK(read_object(item, draft), "");
     }

@@ -27,29 +27,29 @@ Result<Port> read_port(std::string_view text, std::string_view whole)
 {
     const auto port = Port::parse(text, Code::invalid_request);
     if (!port || text.starts_with('0'))
-        return fail(Code::invalid_request, quoted(whole) + " has no port of 1 to 65535");
+        return fail(Code::invalid_request, in_quotes(whole) + " has no port of 1 to 65535");
     return *port;
 }
 
-Result<Entry> cut(std::string_view text)
+Result<Entry> cut_entry(std::string_view text)
 {
     const std::size_t colon = text.rfind(':');
     if (text.starts_with('[')) {
         const std::size_t end = text.find(']');
         if (end == std::string_view::npos || !text.substr(0, end).contains(':'))
-            return fail(Code::invalid_request, quoted(text) + " is no IPv6 address in brackets");
+            return fail(Code::invalid_request, in_quotes(text) + " is no IPv6 address in brackets");
         const std::string host(text.substr(1, end - 1));
         if (end + 1 == text.size())
             return Entry{host, std::nullopt};
         if (colon != end + 1)
-            return fail(Code::invalid_request, quoted(text) + " goes on behind its bracket");
+            return fail(Code::invalid_request, in_quotes(text) + " goes on behind its bracket");
         AH_TRY(const Port port, read_port(text.substr(colon + 1), text), "");
         return Entry{host, port};
     }
     if (colon == std::string_view::npos)
         return Entry{std::string(text), std::nullopt};
     if (text.find(':') != colon)
-        return fail(Code::invalid_request, quoted(text) + " has colons and no brackets");
+        return fail(Code::invalid_request, in_quotes(text) + " has colons and no brackets");
     AH_TRY(const Port port, read_port(text.substr(colon + 1), text), "");
     return Entry{std::string(text.substr(0, colon)), port};
 }
@@ -57,7 +57,7 @@ Result<Entry> cut(std::string_view text)
 Result<Destination> read_host(std::string_view host)
 {
     if (host.contains('/'))
-        return fail(Code::invalid_request, quoted(host) + " is no single host");
+        return fail(Code::invalid_request, in_quotes(host) + " is no single host");
     return imported_pattern(host);
 }
 
@@ -100,11 +100,11 @@ Result<Destination> read_allowed(const Entry& entry, const std::vector<NamePatte
         return to;
     if (!entry.host.contains('.') && entry.host != "localhost") {
         return fail(Code::invalid_request,
-                    quoted(entry.host) + " has no dot, and is refused there");
+                    in_quotes(entry.host) + " has no dot, and is refused there");
     }
     if (std::ranges::any_of(mitm, [&](const NamePattern& one) { return one.covers(*name); })) {
         return fail(Code::invalid_request,
-                    "the proxy of mitmProxy decides about " + quoted(entry.host));
+                    "the proxy of mitmProxy decides about " + in_quotes(entry.host));
     }
     return to;
 }
@@ -121,7 +121,7 @@ Status read_allow(json::View network, Draft& draft, ImportedProfile& profile)
     AH_TRY(const std::vector<json::View> items, list->array(), "");
     for (const json::View item : items) {
         AH_TRY(const std::string text, item.string(), "");
-        const auto entry = cut(text);
+        const auto entry = cut_entry(text);
         auto to = entry ? read_allowed(*entry, mitm) : std::unexpected(entry.error());
         if (!to) {
             draft.lose(item, to.error().what);
@@ -157,7 +157,7 @@ Result<bool> read_denied(json::View network, Draft& draft)
     AH_TRY(const std::vector<json::View> items, list->array(), "");
     for (const json::View item : items) {
         AH_TRY(const std::string text, item.string(), "");
-        const auto entry = cut(text);
+        const auto entry = cut_entry(text);
         if (!entry)
             return std::unexpected(item.wrong(entry.error().what));
         if (entry->host == "*") {

@@ -242,7 +242,7 @@ private:
         const auto twice = std::ranges::adjacent_find(names_);
         if (twice == names_.end())
             return true;
-        return refuse(View(document_, object).where() + ": member " + quoted(*twice, 64) +
+        return refuse(View(document_, object).where() + ": member " + in_quotes(*twice, 64) +
                       " appears twice");
     }
 

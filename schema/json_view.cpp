@@ -76,7 +76,7 @@ std::string View::where() const
         } else if (const std::string name = at.key(); is_plain_name(name)) {
             step = "." + printable(name, 64);
         } else {
-            step = "[" + quoted(name, 64) + "]";
+            step = "[" + in_quotes(name, 64) + "]";
         }
         place.insert(0, step);
     }
@@ -173,7 +173,7 @@ Status View::only(std::initializer_list<std::string_view> keys) const
 {
     for (const View& member : items()) {
         if (const std::string key = member.key(); std::ranges::find(keys, key) == keys.end())
-            return std::unexpected(wrong("unknown member " + quoted(key, 64)));
+            return std::unexpected(wrong("unknown member " + in_quotes(key, 64)));
     }
     return {};
 }

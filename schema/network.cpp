@@ -110,7 +110,7 @@ Result<Subnet> Subnet::parse(std::string_view text, Code code)
 {
     AH_TRY(const Prefix prefix, Prefix::parse(text, code), "");
     if (!prefix.is_v4() || prefix.length() != subnet_length)
-        return fail(code, quoted(text) + " is not a /30 of IPv4");
+        return fail(code, in_quotes(text) + " is not a /30 of IPv4");
     Subnet subnet;
     for (std::size_t i = 0; i < 4; ++i)
         subnet.base = (subnet.base << 8) | prefix.bytes()[i];

@@ -125,7 +125,7 @@ Status check_object(json::View object, const std::string& place)
         const std::string key = member.key();
         const Known known = look_up(shape->names, key);
         if (known.match == Match::folded) {
-            return std::unexpected(object.wrong("member " + quoted(key, 64) + " reads as \"" +
+            return std::unexpected(object.wrong("member " + in_quotes(key, 64) + " reads as \"" +
                                                 std::string(known.name) + "\" to some runtimes"));
         }
         if (known.match == Match::none) {
@@ -137,7 +137,7 @@ Status check_object(json::View object, const std::string& place)
     std::ranges::sort(strangers);
     if (const auto twice = std::ranges::adjacent_find(strangers); twice != strangers.end()) {
         return std::unexpected(
-            object.wrong("two members read as " + quoted(*twice, 64) + " to some runtimes"));
+            object.wrong("two members read as " + in_quotes(*twice, 64) + " to some runtimes"));
     }
     return {};
 }

@@ -129,7 +129,7 @@ Result<FileIdentity> FileIdentity::parse(std::string_view text, Code code)
         if (inode.ec == std::errc() && inode.ptr == end)
             return identity;
     }
-    return fail(code, quoted(text) + " is not a device:inode");
+    return fail(code, in_quotes(text) + " is not a device:inode");
 }
 
 Plan make_plan(const Request& request, const Decision& decision,

@@ -205,7 +205,7 @@ Result<Prefix> read_pool(json::View at)
     return *pool;
 }
 
-Status read_network(json::View root, Policy& policy)
+Status read_networks(json::View root, Policy& policy)
 {
     if (const auto at = root.find("pool")) {
         AH_TRY(policy.pool, read_pool(*at), "");
@@ -277,14 +277,14 @@ Status read_profiles(json::View root, Policy& policy)
             open.switches = policy.switches;
         }
         if (policy.find(policy.fallback) == nullptr)
-            return std::unexpected(at->wrong("no profile " + quoted(policy.fallback)));
+            return std::unexpected(at->wrong("no profile " + in_quotes(policy.fallback)));
     }
     if (const auto at = root.find("annotation_profiles")) {
         AH_TRY(policy.annotation_profiles, read_strings(*at), "");
         for (const json::View item : at->items()) {
             AH_TRY(const std::string name, item.string(), "");
             if (policy.find(name) == nullptr)
-                return std::unexpected(item.wrong("no profile " + quoted(name)));
+                return std::unexpected(item.wrong("no profile " + in_quotes(name)));
         }
     }
     return {};
@@ -323,7 +323,7 @@ Result<Policy> read_policy(json::View root)
         AH_TRY(policy.runtime, read_path(*at), "");
     }
     AH_TRY(policy.switches, read_switches(root, {}), "");
-    AH_CHECK(read_network(root, policy), "");
+    AH_CHECK(read_networks(root, policy), "");
     AH_CHECK(read_bounds(root, policy), "");
     AH_CHECK(read_profiles(root, policy), "");
     return policy;

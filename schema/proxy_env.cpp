@@ -48,7 +48,7 @@ bool names_proxy(std::string_view entry)
                                 [&](auto companion) { return is_same(companion, name); });
 }
 
-std::string_view trimmed(std::string_view text)
+std::string_view without_blanks(std::string_view text)
 {
     constexpr std::string_view blanks = " \t";
     const std::size_t begin = text.find_first_not_of(blanks);
@@ -63,7 +63,7 @@ void add_entries(std::vector<std::string_view>& entries, std::string_view list)
     while (!list.empty()) {
         const std::string_view part = list.substr(0, list.find(','));
         list.remove_prefix(std::min(list.size(), part.size() + 1));
-        const std::string_view entry = trimmed(part);
+        const std::string_view entry = without_blanks(part);
         if (!entry.empty() && std::ranges::find(entries, entry) == entries.end())
             entries.push_back(entry);
     }

@@ -91,7 +91,7 @@ Result<AllowRule> parse_question(std::string_view text)
     };
     if (rules.size() != 1 || !is_one(rules[0]) || rules[0].ports.size() != 1) {
         return fail(Code::invalid_request,
-                    quoted(text) + " is not one address or name, with :PORT or without");
+                    in_quotes(text) + " is not one address or name, with :PORT or without");
     }
     return std::move(rules[0]);
 }

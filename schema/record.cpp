@@ -192,7 +192,7 @@ Status read_word(json::View object, std::string_view name, FromWord<Enum> from, 
     AH_TRY(const std::string word, at->string(), "");
     const auto value = from(word);
     if (!value)
-        return std::unexpected(at->wrong(quoted(word) + " is not known here"));
+        return std::unexpected(at->wrong(in_quotes(word) + " is not known here"));
     into = *value;
     return {};
 }

@@ -79,7 +79,7 @@ Result<Reach> read_reach(json::View object)
     AH_CHECK(object.object(), "");
     for (const std::string_view name : {"to", "protocol", "port", "endPort"}) {
         if (!object.find(name))
-            return std::unexpected(object.wrong("has no " + quoted(name)));
+            return std::unexpected(object.wrong("has no " + in_quotes(name)));
     }
     AH_TRY(const Prefix to, read_prefix(object.find("to").value_or(object)), "");
     Reach reach{to, {}};

@@ -26,7 +26,7 @@ Result<std::optional<std::string_view>> our_word(std::string_view key)
 {
     if (!lowered(short_form::trimmed(key)).starts_with(annotation_prefix))
         return std::nullopt;
-    const std::string named = "annotation " + quoted(key);
+    const std::string named = "annotation " + in_quotes(key);
     if (!key.starts_with(annotation_prefix)) {
         return fail(Code::invalid_request,
                     named + " must begin exactly with " + std::string(annotation_prefix));
@@ -45,21 +45,21 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
     if (word == "egress") {
         asked.egress = egress_from(value);
         if (!asked.egress)
-            return fail(Code::invalid_request, quoted(value) + " is not off, allowlist or open");
+            return fail(Code::invalid_request, in_quotes(value) + " is not off, allowlist or open");
     } else if (word == "endpoints") {
         AH_TRY(asked.endpoints, parse_endpoints(value), "");
     } else if (word == "allow") {
         AH_TRY(asked.allow, parse_allow(value), "");
     } else if (word == "require") {
         if (value != "asked")
-            return fail(Code::invalid_request, quoted(value) + " is not asked");
+            return fail(Code::invalid_request, in_quotes(value) + " is not asked");
         asked.require = Require::asked;
     } else if (word == "profile") {
         asked.profile = value;
     } else if (word == "relay") {
         asked.relay = relay_from(value);
         if (!asked.relay)
-            return fail(Code::invalid_request, quoted(value) + " is not auto, inside or child");
+            return fail(Code::invalid_request, in_quotes(value) + " is not auto, inside or child");
     }
     return {};
 }
@@ -67,7 +67,7 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
 Status check_known(const Policy& policy, std::string_view name, std::string_view from)
 {
     if (policy.find(name) == nullptr) {
-        return fail(Code::invalid_request, std::string(from) + ": no profile " + quoted(name) +
+        return fail(Code::invalid_request, std::string(from) + ": no profile " + in_quotes(name) +
                                                ", the policy has " + policy.known_profiles());
     }
     return {};
@@ -77,7 +77,7 @@ Status check_choosable(const Policy& policy, const std::string& name)
 {
     AH_CHECK(check_known(policy, name, "annotation dev.anchorhold.profile"), "");
     if (std::ranges::find(policy.annotation_profiles, name) == policy.annotation_profiles.end()) {
-        return fail(Code::invalid_request, "annotation dev.anchorhold.profile: " + quoted(name) +
+        return fail(Code::invalid_request, "annotation dev.anchorhold.profile: " + in_quotes(name) +
                                                " is not one of the policy's annotation_profiles");
     }
     return {};
@@ -107,7 +107,8 @@ bool is_permitted(const UnixTarget& socket, const std::vector<std::string>& dire
 
 Status check_bounds(const Endpoint& endpoint, const Policy& policy)
 {
-    const std::string named = "endpoint " + endpoint.name + ": " + quoted(target_text(endpoint.to));
+    const std::string named =
+        "endpoint " + endpoint.name + ": " + in_quotes(target_text(endpoint.to));
     if (const auto* socket = std::get_if<UnixTarget>(&endpoint.to)) {
         if (!is_permitted(*socket, policy.sockets)) {
             return fail(Code::invalid_request,
@@ -247,7 +248,7 @@ Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileC
 {
     const Profile* base = policy.find(choice.name);
     if (base == nullptr)
-        return fail(Code::invalid_request, "no profile " + quoted(choice.name));
+        return fail(Code::invalid_request, "no profile " + in_quotes(choice.name));
     const Sources from{policy, *base, policy.annotations ? asked : Asked{}, choice.by};
     Request request;
     request.profile = choice;

@@ -25,7 +25,7 @@ Result<ContainerId> ContainerId::parse(std::string_view text)
     // is that an id put for {id} into a path stays one component of it.
     if (text.empty() || text.size() > longest_id || text == "." || text == ".." ||
         text.find('/') != std::string_view::npos || text.find('\0') != std::string_view::npos)
-        return fail(Code::invalid_request, quoted(text) + " is not a container id");
+        return fail(Code::invalid_request, in_quotes(text) + " is not a container id");
     return ContainerId(std::string(text));
 }
 
@@ -40,7 +40,7 @@ RunKey RunKey::of(std::string_view root, const ContainerId& id)
 Result<RunKey> RunKey::parse(std::string_view text)
 {
     if (text.size() != key_digits || !std::ranges::all_of(text, is_hex_digit))
-        return fail(Code::invalid_request, quoted(text) + " is not the key of a run");
+        return fail(Code::invalid_request, in_quotes(text) + " is not the key of a run");
     return RunKey(std::string(text));
 }
 

@@ -30,7 +30,7 @@ Result<std::vector<std::string_view>> entries(std::string_view text)
         const std::size_t comma = text.find(',');
         const std::string_view entry = trimmed(text.substr(0, comma));
         if (entry.empty() || comma + 1 == text.size())
-            return fail(Code::invalid_request, quoted(text) + " has an empty entry");
+            return fail(Code::invalid_request, in_quotes(text) + " has an empty entry");
         found.push_back(entry);
         text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     }

@@ -110,7 +110,7 @@ void judge_profile(const Judge& judge, const HandlerFacts& facts)
             names.push_back(name);
         const std::string close = nearest(wanted, names);
         judge.say(FaultKind::profile_unknown,
-                  judge.subject() + " chooses profile " + quoted(wanted) + ", the policy has " +
+                  judge.subject() + " chooses profile " + in_quotes(wanted) + ", the policy has " +
                       printable(facts.policy->known_profiles()),
                   close.empty() ? "add it to " + printable(facts.policy_path)
                                 : "write " + printable(close) + ", or add it to " +
@@ -317,7 +317,7 @@ void judge_absence(std::string_view name, EngineSetup& setup)
     const std::string close = nearest(name, names);
     setup.faults.push_back(
         {FaultKind::handler_unknown, std::string(name),
-         "there is no runtime " + quoted(name) + ", the engine knows " +
+         "there is no runtime " + in_quotes(name) + ", the engine knows " +
              (known.empty() ? "none" : printable(known, 500)),
          close.empty() ? "add it, or ask for one of those" : "write " + printable(close)});
 }

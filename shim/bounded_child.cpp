@@ -67,9 +67,9 @@ private:
     posix_spawnattr_t attributes_ = {};
 };
 
-enum class Came : std::uint8_t { end, signal, nothing };
+enum class Event : std::uint8_t { end, signal, nothing };
 
-Came wait_until(int child, int signals, std::chrono::steady_clock::time_point end)
+Event wait_until(int child, int signals, std::chrono::steady_clock::time_point end)
 {
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -80,8 +80,8 @@ Came wait_until(int child, int signals, std::chrono::steady_clock::time_point en
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0)
-            return Came::nothing;
-        return watched[0].revents != 0 ? Came::end : Came::signal;
+            return Event::nothing;
+        return watched[0].revents != 0 ? Event::end : Event::signal;
     }
 }
 
@@ -89,10 +89,10 @@ Came wait_until(int child, int signals, std::chrono::steady_clock::time_point en
 bool bring_to_end(pid_t child, int handle, int signals, std::chrono::seconds deadline)
 {
     const auto now = [] { return std::chrono::steady_clock::now(); };
-    if (wait_until(handle, signals, now() + deadline) == Came::end)
+    if (wait_until(handle, signals, now() + deadline) == Event::end)
         return true;
     (void)::kill(-child, SIGTERM); // it may have ended by now
-    if (wait_until(handle, -1, now() + grace) != Came::end)
+    if (wait_until(handle, -1, now() + grace) != Event::end)
         (void)::kill(-child, SIGKILL);
     return false;
 }
@@ -165,7 +165,7 @@ Result<Answer> ask(const HeldEnd& held, Heed heed, const std::string& program,
     pid_t child = 0;
     const int number = SpawnSetup(held, {input, out, err}).spawn(child, program, words);
     if (number != 0)
-        return fail_errno("run " + quoted(program), number, Code::delegate_failed);
+        return fail_errno("run " + in_quotes(program), number, Code::delegate_failed);
     // Nobody else waits for it, so the number is its own until we did.
     const UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
     const int signals = heed == Heed::signals ? held.fd() : -1;

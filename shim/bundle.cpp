@@ -26,7 +26,7 @@ Result<std::string> resolved_path(const UniqueFd& directory)
     // A directory that was removed or renamed meanwhile has a name that leads elsewhere.
     if (::fstat(directory.get(), &held) != 0 || ::stat(path.c_str(), &named) != 0 ||
         held.st_dev != named.st_dev || held.st_ino != named.st_ino)
-        return fail(Code::invalid_request, "it is no longer at " + quoted(path));
+        return fail(Code::invalid_request, "it is no longer at " + in_quotes(path));
     return path;
 }
 
@@ -65,14 +65,14 @@ Result<Bundle> Bundle::open(const std::string& path)
 {
     UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory)
-        return fail_errno(quoted(path), errno, Code::invalid_request);
-    AH_TRY(std::string resolved, resolved_path(directory), quoted(path));
+        return fail_errno(in_quotes(path), errno, Code::invalid_request);
+    AH_TRY(std::string resolved, resolved_path(directory), in_quotes(path));
     return Bundle(std::move(directory), std::move(resolved));
 }
 
 Result<std::string> Bundle::read_config() const
 {
-    const std::string name = quoted(path_ + "/config.json");
+    const std::string name = in_quotes(path_ + "/config.json");
     // Non-blocking: a FIFO of that name must not hold us up before it is refused.
     const UniqueFd file(
         ::openat(directory_.get(), "config.json", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -86,7 +86,7 @@ Result<std::string> Bundle::read_config() const
 
 Status Bundle::check_config() const
 {
-    const std::string name = quoted(path_ + "/config.json");
+    const std::string name = in_quotes(path_ + "/config.json");
     struct stat file = {};
     if (::fstatat(directory_.get(), "config.json", &file, AT_SYMLINK_NOFOLLOW) != 0)
         return fail_errno(name, errno, Code::invalid_request);

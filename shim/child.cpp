@@ -168,7 +168,7 @@ Result<int> run(const std::string& path, const std::vector<std::string>& words, 
         return fail_errno("fork", errno);
     const int status = wait_for(child, held);
     if (launch.number != 0)
-        return fail_errno("run " + quoted(path), launch.number, Code::delegate_failed);
+        return fail_errno("run " + in_quotes(path), launch.number, Code::delegate_failed);
     return status;
 }
 

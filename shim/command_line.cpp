@@ -34,12 +34,12 @@ Status check_own_value(std::string_view name, std::string_view value)
         return fail(Code::invalid_request, option + " needs a value");
     if (value.find_first_of(" \t\n\"'`$\\") != std::string_view::npos) {
         return fail(Code::invalid_request,
-                    option + ": " + quoted(value) +
+                    option + ": " + in_quotes(value) +
                         " holds a blank, a quote or \"$\", which an engine that goes through a "
                         "shell would change; name something without");
     }
     if (name != "profile" && !value.starts_with('/'))
-        return fail(Code::invalid_request, option + ": " + quoted(value) + " is not absolute");
+        return fail(Code::invalid_request, option + ": " + in_quotes(value) + " is not absolute");
     return {};
 }
 
@@ -54,7 +54,7 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
     const std::string_view name = word.substr(0, equals);
     std::optional<std::string>* const option = own_option(split.own, name);
     if (option == nullptr) {
-        split.wrong = Error{Code::invalid_request, 0, "no option " + quoted(words[at])};
+        split.wrong = Error{Code::invalid_request, 0, "no option " + in_quotes(words[at])};
         return true;
     }
     std::string_view value;
@@ -160,13 +160,13 @@ Status check_words(const Invocation& invocation)
 {
     if (invocation.unknown) {
         return fail(Code::invalid_request,
-                    "option " + quoted(*invocation.unknown) +
+                    "option " + in_quotes(*invocation.unknown) +
                         " is not one that this version knows or can be sure of, so it is not "
                         "passed on; leave it out");
     }
     if (const OptionAt* const config = invocation.last("config")) {
         return fail(Code::invalid_request,
-                    "--config " + quoted(config->value) +
+                    "--config " + in_quotes(config->value) +
                         " would have the runtime read another file than the one that is checked; "
                         "name it config.json in the bundle");
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view path_variable = "PATH=";
 
-enum class Found : std::uint8_t { nothing, not_executable, something };
+enum class FileKind : std::uint8_t { nothing, not_executable, something };
 
 UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
 {
@@ -39,21 +39,21 @@ bool breaks_at_link(int root, const std::string& path)
     }
 }
 
-Found look_at(int root, const std::string& path)
+FileKind look_at(int root, const std::string& path)
 {
     const UniqueFd fd = open_below(root, path, 0);
     if (!fd && errno != ENOENT && errno != ENOTDIR)
-        return Found::something;
+        return FileKind::something;
     if (!fd)
-        return breaks_at_link(root, path) ? Found::something : Found::nothing;
+        return breaks_at_link(root, path) ? FileKind::something : FileKind::nothing;
     struct statx file = {};
     // A server that does not answer would be waited for.
     if (::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE, &file) !=
         0)
-        return Found::something;
+        return FileKind::something;
     constexpr unsigned any_execute = S_IXUSR | S_IXGRP | S_IXOTH;
-    return S_ISREG(file.stx_mode) && (file.stx_mode & any_execute) != 0 ? Found::something
-                                                                        : Found::not_executable;
+    return S_ISREG(file.stx_mode) && (file.stx_mode & any_execute) != 0 ? FileKind::something
+                                                                        : FileKind::not_executable;
 }
 
 std::vector<std::string> directories_in(std::string_view path)
@@ -98,20 +98,20 @@ std::optional<std::string> missing_command(int root, const CommandLookup& comman
     const std::string what = "exec: \"" + printable(command.name) + "\": ";
     if (command.name.find('/') != std::string::npos) {
         switch (look_at(root, below_cwd(command.name))) {
-        case Found::something: return std::nullopt;
-        case Found::nothing:
+        case FileKind::something: return std::nullopt;
+        case FileKind::nothing:
             return what + "stat " + printable(command.name) + ": no such file or directory";
-        case Found::not_executable: return what + "permission denied";
+        case FileKind::not_executable: return what + "permission denied";
         }
     }
     bool is_there = false;
     for (const std::string& directory : command.directories) {
         if (command.name.empty())
             break;
-        const Found found = look_at(root, below_cwd(directory + "/" + command.name));
-        if (found == Found::something)
+        const FileKind found = look_at(root, below_cwd(directory + "/" + command.name));
+        if (found == FileKind::something)
             return std::nullopt;
-        is_there = is_there || found == Found::not_executable;
+        is_there = is_there || found == FileKind::not_executable;
     }
     return what + (is_there ? "permission denied" : "executable file not found in $PATH");
 }

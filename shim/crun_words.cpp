@@ -13,9 +13,9 @@ namespace {
 
 using Rest = std::vector<std::string>;
 
-class Rules {
+class CrunRules {
 public:
-    explicit Rules(std::span<const OptionRule> own) : own_(own) {}
+    explicit CrunRules(std::span<const OptionRule> own) : own_(own) {}
 
     // By its whole name, else by the only name that begins so.
     const OptionRule* find(std::string_view name) const
@@ -59,7 +59,7 @@ bool take_next(const Rest& rest, OptionAt& option)
     return true;
 }
 
-bool read_long(const Rest& rest, std::size_t& at, const Rules& rules, Invocation& call)
+bool read_long(const Rest& rest, std::size_t& at, const CrunRules& rules, Invocation& call)
 {
     const std::string_view word = std::string_view(rest[at]).substr(2);
     const std::size_t equals = word.find('=');
@@ -79,7 +79,7 @@ bool read_long(const Rest& rest, std::size_t& at, const Rules& rules, Invocation
     return true;
 }
 
-bool read_letters(const Rest& rest, std::size_t& at, const Rules& rules, Invocation& call)
+bool read_letters(const Rest& rest, std::size_t& at, const CrunRules& rules, Invocation& call)
 {
     const std::string_view word = rest[at];
     std::size_t words = 1;
@@ -104,7 +104,7 @@ bool read_letters(const Rest& rest, std::size_t& at, const Rules& rules, Invocat
 }
 
 // The index of the first operand. What only prints ends the program on the spot.
-std::size_t read_options(const Rest& rest, std::size_t at, const Rules& rules, Invocation& call)
+std::size_t read_options(const Rest& rest, std::size_t at, const CrunRules& rules, Invocation& call)
 {
     while (at < rest.size()) {
         const std::string& word = rest[at];
@@ -130,7 +130,7 @@ Invocation read_crun_words(const Rest& rest)
 {
     Invocation call;
     call.flavour = Flavour::crun;
-    const Rules globals(global_options(Flavour::crun));
+    const CrunRules globals(global_options(Flavour::crun));
     call.verb_index = read_options(rest, 0, globals, call);
     if (call.unknown || call.verb_index >= rest.size())
         return call;
@@ -138,7 +138,7 @@ Invocation read_crun_words(const Rest& rest)
     call.verb = verb_from(call.word);
     if (call.verb == Verb::other)
         return call;
-    const Rules rules(options_of(Flavour::crun, call.verb));
+    const CrunRules rules(options_of(Flavour::crun, call.verb));
     const std::size_t end = read_options(rest, call.verb_index + 1, rules, call);
     if (!call.unknown)
         call.operands.assign(rest.begin() + static_cast<std::ptrdiff_t>(end), rest.end());

@@ -13,18 +13,18 @@ namespace {
 Status check_fit(const std::string& path, Code code)
 {
     if (!path.starts_with('/'))
-        return fail(code, "runtime " + quoted(path) + " is not absolute");
+        return fail(code, "runtime " + in_quotes(path) + " is not absolute");
     struct stat file = {};
     if (::stat(path.c_str(), &file) != 0)
-        return fail_errno("look at the runtime " + quoted(path), errno, code);
+        return fail_errno("look at the runtime " + in_quotes(path), errno, code);
     if (!S_ISREG(file.st_mode) || (file.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
-        return fail(code, "runtime " + quoted(path) + " is not an executable file");
+        return fail(code, "runtime " + in_quotes(path) + " is not an executable file");
     struct stat self = {};
     if (::stat("/proc/self/exe", &self) != 0)
         return fail_errno("look at ourselves", errno, code);
     if (self.st_dev == file.st_dev && self.st_ino == file.st_ino) {
-        return fail(code,
-                    "runtime " + quoted(path) + " is anchorhold itself; name the runtime below it");
+        return fail(code, "runtime " + in_quotes(path) +
+                              " is anchorhold itself; name the runtime below it");
     }
     return check_owned_path(path, "runtime", code);
 }
@@ -77,7 +77,7 @@ std::vector<char*> argument_vector(const std::string& path, const std::vector<st
 Error exec_delegate(const std::string& path, const std::vector<std::string>& rest)
 {
     ::execv(path.c_str(), argument_vector(path, rest).data());
-    return system_error("run " + quoted(path), errno, Code::delegate_failed);
+    return system_error("run " + in_quotes(path), errno, Code::delegate_failed);
 }
 
 } // namespace anchorhold

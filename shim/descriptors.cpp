@@ -71,7 +71,7 @@ Status check_file(int fd)
     const std::string name = link_of(fd);
     if (name.starts_with("anon_inode:") &&
         std::ranges::find(harmless_anonymous, name) == harmless_anonymous.end())
-        return refused(fd, quoted(name, 64));
+        return refused(fd, in_quotes(name, 64));
     return {};
 }
 
@@ -81,7 +81,7 @@ Status check_device(int fd, dev_t device)
                         std::ranges::find(harmless_minors, minor(device)) != harmless_minors.end();
     if (memory || ::isatty(fd) == 1)
         return {};
-    return refused(fd, "the device " + quoted(link_of(fd), 64));
+    return refused(fd, "the device " + in_quotes(link_of(fd), 64));
 }
 
 Result<unsigned> read_count(std::string_view text, std::string_view what)
@@ -90,7 +90,7 @@ Result<unsigned> read_count(std::string_view text, std::string_view what)
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (ec != std::errc() || end != text.data() + text.size() || count > 65535) {
         return fail(Code::invalid_request,
-                    std::string(what) + ": " + quoted(text) + " is not a number of descriptors");
+                    std::string(what) + ": " + in_quotes(text) + " is not a number of descriptors");
     }
     return count;
 }

@@ -22,10 +22,10 @@ namespace anchorhold {
 
 namespace {
 
-constexpr std::size_t most_entries = 256; // a run's directory holds a socket or two
+constexpr std::size_t most_neighbours = 256; // a run's directory holds a socket or two
 constexpr timeval full_backlog_wait{.tv_sec = 0, .tv_usec = 500'000};
 
-struct Found {
+struct FoundSocket {
     std::string shown;  // the socket's path, as it was asked for
     UniqueFd directory; // O_PATH, what will be mounted
     UniqueFd socket;    // O_PATH
@@ -124,10 +124,10 @@ Result<std::string> real_path(const UniqueFd& directory, const struct stat& expe
     return path;
 }
 
-Result<Found> open_socket(const std::string& path,
-                          const std::optional<std::vector<std::string>>& permitted)
+Result<FoundSocket> open_socket(const std::string& path,
+                                const std::optional<std::vector<std::string>>& permitted)
 {
-    Found found;
+    FoundSocket found;
     found.shown = printable(path);
     found.name = path.substr(path.rfind('/') + 1);
     // The relay enters the directory, wherever that is mounted, and dials this name.
@@ -166,7 +166,7 @@ bool grants(const struct stat& file, const CommandUser& user, mode_t others_bit)
 // The relay connects with the command's ids and without capabilities, so root is judged by the
 // modes too. An access control list that grants more is not seen; one that grants writing to
 // others shows in the group bits.
-Status check_modes(const Found& found, const CommandUser& user)
+Status check_modes(const FoundSocket& found, const CommandUser& user)
 {
     const struct stat& directory = found.directory_stat;
     const std::string shown = printable(found.path);
@@ -198,16 +198,16 @@ bool is_ours(const struct stat& file, const std::vector<Endpoint>& all_of_this_r
     });
 }
 
-struct DirectoryCloser {
+struct NeighbourCloser {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
 // The whole directory is mounted: a neighbour's socket in it would be handed over too, and what
 // lies deeper is not looked at. Plain files (a pid file, a lock) are the broker's own business.
-Status check_neighbours(const Found& found, const std::vector<Endpoint>& all_of_this_run)
+Status check_neighbours(const FoundSocket& found, const std::vector<Endpoint>& all_of_this_run)
 {
     UniqueFd fd(::openat(found.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, DirectoryCloser> list(fd ? ::fdopendir(fd.get()) : nullptr);
+    const std::unique_ptr<DIR, NeighbourCloser> list(fd ? ::fdopendir(fd.get()) : nullptr);
     if (!list)
         return fail_errno("list " + printable(found.path), errno, Code::endpoint_unavailable);
     (void)fd.release(); // closedir closes it
@@ -221,8 +221,8 @@ Status check_neighbours(const Found& found, const std::vector<Endpoint>& all_of_
             ::fstatat(found.directory.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         const bool plain = S_ISREG(file.st_mode) || S_ISLNK(file.st_mode);
-        if (++count > most_entries || (!plain && !is_ours(file, all_of_this_run))) {
-            return unavailable(printable(found.path) + " also holds " + quoted(name, 64) +
+        if (++count > most_neighbours || (!plain && !is_ours(file, all_of_this_run))) {
+            return unavailable(printable(found.path) + " also holds " + in_quotes(name, 64) +
                                "; give this run a directory of its own");
         }
     }
@@ -231,7 +231,7 @@ Status check_neighbours(const Found& found, const std::vector<Endpoint>& all_of_
 
 // A full backlog is served, only slowly; unix(7) answers EAGAIN when the wait is over. SO_PEERCRED
 // is whoever called listen(2).
-Result<std::optional<ucred>> ask_who_serves(const Found& found)
+Result<std::optional<ucred>> ask_who_serves(const FoundSocket& found)
 {
     const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &full_backlog_wait,
@@ -265,7 +265,7 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
     const std::string doing = "endpoint " + endpoint.name;
     if (target == nullptr)
         return unavailable(doing + ": tcp: targets are not available yet");
-    AH_TRY(const Found found, open_socket(target->path, permitted), doing);
+    AH_TRY(const FoundSocket found, open_socket(target->path, permitted), doing);
     AH_CHECK(check_modes(found, user), doing);
     AH_CHECK(check_neighbours(found, all_of_this_run), doing);
     AH_TRY(const auto server, ask_who_serves(found), doing);

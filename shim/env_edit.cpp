@@ -10,8 +10,8 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::string_view capability_sets[] = {"bounding", "effective", "inheritable", "permitted",
-                                                "ambient"};
+constexpr std::string_view capability_set_keys[] = {"bounding", "effective", "inheritable",
+                                                    "permitted", "ambient"};
 
 void add_once(std::vector<std::string>& list, std::string text)
 {
@@ -101,7 +101,7 @@ Result<CapsEdit> edit_capabilities(json::View process)
     AH_TRY(const auto capabilities, container(process, "capabilities", json::Kind::object), "");
     if (!capabilities)
         return result;
-    for (const std::string_view name : capability_sets) {
+    for (const std::string_view name : capability_set_keys) {
         AH_TRY(const auto set, container(*capabilities, name, json::Kind::array), "");
         if (!set)
             continue;
@@ -112,7 +112,7 @@ Result<CapsEdit> edit_capabilities(json::View process)
                 return std::unexpected(capability.error());
             if (!is_plain_capability(*capability)) {
                 return std::unexpected(
-                    entry.wrong(quoted(*capability, 64) + " is no capability's one spelling"));
+                    entry.wrong(in_quotes(*capability, 64) + " is no capability's one spelling"));
             }
             if (*capability != "CAP_NET_ADMIN" && *capability != "CAP_NET_RAW")
                 continue;

@@ -76,7 +76,7 @@ Result<std::string> publish(const std::string& text, unsigned handed)
 // As runc opens it: a link is followed and a pipe waited for. /proc/self/fd/N is such a link.
 Result<std::string> read_process(const std::string& path)
 {
-    const std::string doing = "read the process " + quoted(path);
+    const std::string doing = "read the process " + in_quotes(path);
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
         return fail_errno(doing, errno, Code::invalid_request);

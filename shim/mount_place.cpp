@@ -18,9 +18,9 @@ namespace {
 
 // Best first. Whether they are noexec does not matter: a bind has flags of its own.
 constexpr std::string_view candidates[] = {"/dev", "/run", "/dev/shm"};
-constexpr int most_links = 40; // as the kernel, path_resolution(7)
+constexpr int most_image_links = 40; // as the kernel, path_resolution(7)
 
-struct Mount {
+struct PlacedMount {
     std::string where;       // "mounts[3]"
     std::string destination; // normal
     std::string lands;       // the same behind the image's symbolic links
@@ -69,7 +69,7 @@ std::string resolve_inside(const UniqueFd& rootfs, std::string_view path)
         const std::string next = resolved + "/" + name;
         char target[PATH_MAX];
         const ssize_t length = ::readlinkat(rootfs.get(), next.c_str() + 1, target, sizeof(target));
-        if (length <= 0 || ++links > most_links) {
+        if (length <= 0 || ++links > most_image_links) {
             resolved = next;
             continue;
         }
@@ -81,14 +81,15 @@ std::string resolve_inside(const UniqueFd& rootfs, std::string_view path)
     return resolved.empty() ? "/" : resolved;
 }
 
-Result<Mount> read_mount(json::View entry, const UniqueFd& rootfs)
+Result<PlacedMount> read_mount(json::View entry, const UniqueFd& rootfs)
 {
     AH_CHECK(entry.object(), "");
     const auto destination = entry.find("destination");
     if (!destination)
         return std::unexpected(entry.expected("a member \"destination\""));
     AH_TRY(const std::string text, destination->bytes(), "");
-    Mount mount{entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
+    PlacedMount mount{
+        entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
     if (const auto type = entry.find("type"); type && !type->is_null()) {
         AH_TRY(mount.type, type->string(), "");
     }
@@ -106,9 +107,9 @@ Result<Mount> read_mount(json::View entry, const UniqueFd& rootfs)
 // Below a volume the runtime follows the volume's links, not the image's: one could lead into the
 // tmpfs, and the mount points made after that would be made on the host. An ordinary volume in a
 // volume has none. Of what lies behind a relative source nothing is known here.
-std::string stray_link(const Mount& mount, const std::vector<Mount>& earlier)
+std::string stray_link(const PlacedMount& mount, const std::vector<PlacedMount>& earlier)
 {
-    for (const Mount& volume : earlier) {
+    for (const PlacedMount& volume : earlier) {
         const bool below = is_at_or_below(mount.destination, volume.destination) &&
                            mount.destination != volume.destination;
         if (!below || (!volume.has("bind") && !volume.has("rbind")))
@@ -122,19 +123,19 @@ std::string stray_link(const Mount& mount, const std::vector<Mount>& earlier)
     return {};
 }
 
-Result<std::vector<Mount>> read_mounts(json::View config, const UniqueFd& rootfs)
+Result<std::vector<PlacedMount>> read_mounts(json::View config, const UniqueFd& rootfs)
 {
-    std::vector<Mount> mounts;
+    std::vector<PlacedMount> mounts;
     AH_TRY(const auto list, container(config, "mounts", json::Kind::array), "");
     for (const json::View& entry : list ? list->items() : std::vector<json::View>()) {
-        AH_TRY(Mount mount, read_mount(entry, rootfs), "");
+        AH_TRY(PlacedMount mount, read_mount(entry, rootfs), "");
         mount.strays = stray_link(mount, mounts);
         mounts.push_back(std::move(mount));
     }
     return mounts;
 }
 
-std::string unfit(const Mount& mount)
+std::string unfit(const PlacedMount& mount)
 {
     if (mount.type != "tmpfs" || mount.has("bind") || mount.has("rbind"))
         return mount.where + " is no tmpfs";
@@ -147,14 +148,14 @@ std::string unfit(const Mount& mount)
 }
 
 // Why our folder cannot be made in `directory`; empty: it can.
-std::string obstacle(std::string_view directory, const std::vector<Mount>& mounts,
+std::string obstacle(std::string_view directory, const std::vector<PlacedMount>& mounts,
                      const UniqueFd& rootfs)
 {
     if (resolve_inside(rootfs, directory) != directory)
         return "a symbolic link in the image";
     const std::string ours = std::string(directory) + "/anchorhold";
     std::string why = "no mount of its own";
-    for (const Mount& mount : mounts) {
+    for (const PlacedMount& mount : mounts) {
         if (why.empty())
             why = mount.strays;
         for (const std::string& path : {mount.destination, mount.lands}) {
@@ -176,7 +177,7 @@ Result<std::string> mount_place(json::View config, const std::string& rootfs)
 {
     const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root) {
-        return fail_errno("open the root filesystem " + quoted(rootfs), errno,
+        return fail_errno("open the root filesystem " + in_quotes(rootfs), errno,
                           Code::invalid_request);
     }
     AH_TRY(const auto mounts, read_mounts(config, root), "");

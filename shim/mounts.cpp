@@ -171,7 +171,7 @@ void inspect_mount(const Mount& mount, const InspectionContext& context, const H
         into.other_channels.push_back(where + ": " + printable(mount.type) + " at " +
                                       printable(mount.destination));
     } else if (std::ranges::find(usual_types, mount.type) == usual_types.end()) {
-        into.voids.push_back({where + ".type", quoted(mount.type, 64) +
+        into.voids.push_back({where + ".type", in_quotes(mount.type, 64) +
                                                    " is not a filesystem of the container's own; "
                                                    "leave it out"});
     } else if (mount.type == "overlay") {

@@ -145,7 +145,7 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
     for (const Entry& entry : entries) {
         if (std::ranges::find(known_types, entry.type) == known_types.end()) {
             into.refused.push_back({entry.view.where() + ".type",
-                                    quoted(entry.type, 64) + " is not a type of namespace"});
+                                    in_quotes(entry.type, 64) + " is not a type of namespace"});
         }
         // crun takes the host's network from a second entry (measured).
         if (std::ranges::find(seen, entry.type) != seen.end()) {

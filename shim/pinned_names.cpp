@@ -17,7 +17,7 @@ Result<std::string> read_address(json::View item)
     const auto address = Prefix::parse(text, Code::network_setup_failed);
     if (!address || !address->is_single() ||
         address->text().substr(0, address->text().find('/')) != text)
-        return std::unexpected(item.wrong(quoted(text) + " is no address as we write it"));
+        return std::unexpected(item.wrong(in_quotes(text) + " is no address as we write it"));
     return text;
 }
 
@@ -25,7 +25,7 @@ Result<PinnedName> read_name(json::View root, const std::string& name)
 {
     const auto member = root.find(name);
     if (!member)
-        return std::unexpected(root.wrong("says nothing of " + quoted(name)));
+        return std::unexpected(root.wrong("says nothing of " + in_quotes(name)));
     AH_TRY(const auto items, member->array(), "");
     PinnedName pinned{name, {}};
     for (const json::View& item : items) {

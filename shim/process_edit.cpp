@@ -71,7 +71,7 @@ Result<std::string> id_number(std::string_view text)
     std::uint32_t number = 0;
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (ec != std::errc() || end != text.data() + text.size())
-        return fail(Code::invalid_request, quoted(text) + " is not a user or group number");
+        return fail(Code::invalid_request, in_quotes(text) + " is not a user or group number");
     return std::to_string(number);
 }
 

@@ -39,9 +39,9 @@ std::optional<Flag> take_apart(std::string_view word)
     return Flag{word.substr(0, equals), word.substr(equals + 1)};
 }
 
-class Rules {
+class RuncRules {
 public:
-    explicit Rules(std::span<const OptionRule> own) : own_(own) {}
+    explicit RuncRules(std::span<const OptionRule> own) : own_(own) {}
 
     const OptionRule* find(std::string_view name) const
     {
@@ -78,7 +78,7 @@ std::optional<bool> parse_bool(std::string_view text)
 }
 
 // Adds the option at order[at]; false: not one that we know.
-bool read_one(const Rest& rest, const Order& order, std::size_t& at, const Rules& rules,
+bool read_one(const Rest& rest, const Order& order, std::size_t& at, const RuncRules& rules,
               Invocation& call)
 {
     const auto flag = take_apart(rest[order[at]]);
@@ -109,7 +109,8 @@ bool read_one(const Rest& rest, const Order& order, std::size_t& at, const Rules
 }
 
 // flag.FlagSet.Parse. The position in `order` of the first operand.
-std::size_t read_flags(const Rest& rest, const Order& order, const Rules& rules, Invocation& call)
+std::size_t read_flags(const Rest& rest, const Order& order, const RuncRules& rules,
+                       Invocation& call)
 {
     std::size_t at = 0;
     while (at < order.size()) {
@@ -127,7 +128,7 @@ std::size_t read_flags(const Rest& rest, const Order& order, const Rules& rules,
 }
 
 // urfave/cli, reorderArgs.
-Order reorder(const Rest& rest, std::size_t from, const Rules& rules)
+Order reorder(const Rest& rest, std::size_t from, const RuncRules& rules)
 {
     Order flags;
     Order others;
@@ -162,7 +163,7 @@ Order in_order(std::size_t from, std::size_t end)
 
 void read_subcommand(const Rest& rest, Invocation& call)
 {
-    const Rules rules(options_of(Flavour::runc, call.verb));
+    const RuncRules rules(options_of(Flavour::runc, call.verb));
     const std::size_t from = call.verb_index + 1;
     const Order order =
         call.verb == Verb::exec ? in_order(from, rest.size()) : reorder(rest, from, rules);
@@ -185,7 +186,7 @@ Invocation read_runc_words(const Rest& rest)
 {
     Invocation call;
     call.flavour = Flavour::runc;
-    const Rules globals(global_options(Flavour::runc));
+    const RuncRules globals(global_options(Flavour::runc));
     call.verb_index = read_flags(rest, in_order(0, rest.size()), globals, call);
     if (call.unknown || call.verb_index >= rest.size())
         return call;

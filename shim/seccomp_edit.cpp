@@ -222,7 +222,7 @@ Status add_grants(json::View rule, std::string_view action_word, Rewrite& rewrit
     for (const json::View argument : arguments) {
         AH_TRY(Condition condition, read_condition(argument), "read rule");
         if (!condition.holds(0))
-            rewrite.obstacle = argument.wrong("unknown operator " + quoted(condition.op)).what;
+            rewrite.obstacle = argument.wrong("unknown operator " + in_quotes(condition.op)).what;
         conditions.push_back(std::move(condition));
     }
     std::string action = R"("action":)" + json::quote(action_word);
@@ -254,7 +254,7 @@ Status take_rule(json::View rule, Rewrite& rewrite)
     AH_TRY(const std::string action, optional_string(rule, "action"), "read rule");
     const auto verdict = verdict_of(action);
     if (ours && !verdict)
-        rewrite.obstacle = rule.wrong("unknown action " + quoted(action)).what;
+        rewrite.obstacle = rule.wrong("unknown action " + in_quotes(action)).what;
     if (!ours || verdict != Verdict::permits) {
         rewrite.rules.emplace_back(rule.raw());
         return {};
@@ -295,7 +295,8 @@ Result<SeccompEdit> edit_profile(json::View profile, std::string_view default_ac
 {
     Rewrite rewrite;
     if (!verdict_of(default_action))
-        rewrite.obstacle = profile.wrong("unknown default action " + quoted(default_action)).what;
+        rewrite.obstacle =
+            profile.wrong("unknown default action " + in_quotes(default_action)).what;
     rewrite.kept = kept_families(plan);
     AH_TRY(auto denials, denials_for(profile, default_action, rewrite.kept), "deny calls");
     AH_TRY(const auto rules, optional_array(profile, "syscalls"), "edit seccomp");

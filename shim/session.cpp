@@ -6,7 +6,7 @@
 #include "shim/inspection.hpp"
 
 #include <cstdlib>
-#include <filesystem> // brings std::quoted, hence anchorhold::quoted below
+#include <filesystem>
 #include <unistd.h>
 
 namespace anchorhold {
@@ -34,7 +34,7 @@ Result<Policy> read_policy(const std::string& path, bool named)
     if (!text && !named)
         return Policy();
     if (!text)
-        return fail(Code::invalid_policy, "no policy at " + anchorhold::quoted(path));
+        return fail(Code::invalid_policy, "no policy at " + in_quotes(path));
     AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy), "");
     AH_TRY(auto policy, parse_policy(*std::move(text)), "policy " + path);
     return policy;
@@ -62,7 +62,7 @@ Result<std::string> root_of(const Invocation& call)
         if (call.flavour == Flavour::runc)
             return resolve_root(std::filesystem::absolute(path).lexically_normal().string());
         if (path.is_relative()) {
-            return fail(Code::invalid_request, "--root " + anchorhold::quoted(root->value) +
+            return fail(Code::invalid_request, "--root " + in_quotes(root->value) +
                                                    " is relative, which crun resolves below the "
                                                    "bundle; name it from /");
         }

@@ -18,7 +18,7 @@ namespace anchorhold {
 
 namespace {
 
-struct Engine {
+struct EngineHint {
     const char* name;
     const char* program;
     std::array<const char*, 2> settings; // where it would name us
@@ -26,19 +26,21 @@ struct Engine {
 };
 
 constexpr std::array engines{
-    Engine{"containerd",
-           "/usr/bin/containerd",
-           {"/etc/containerd/config.toml", "/etc/containerd/conf.d/anchorhold.toml"},
-           "contrib/containerd"},
-    Engine{"podman",
-           "/usr/bin/podman",
-           {"/etc/containers/containers.conf", "/etc/containers/containers.conf.d/anchorhold.conf"},
-           "contrib/podman"},
-    Engine{"docker", "/usr/bin/dockerd", {"/etc/docker/daemon.json", nullptr}, "contrib/docker"},
-    Engine{"cri-o",
-           "/usr/bin/crio",
-           {"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/anchorhold.conf"},
-           "contrib/crio"},
+    EngineHint{"containerd",
+               "/usr/bin/containerd",
+               {"/etc/containerd/config.toml", "/etc/containerd/conf.d/anchorhold.toml"},
+               "contrib/containerd"},
+    EngineHint{
+        "podman",
+        "/usr/bin/podman",
+        {"/etc/containers/containers.conf", "/etc/containers/containers.conf.d/anchorhold.conf"},
+        "contrib/podman"},
+    EngineHint{
+        "docker", "/usr/bin/dockerd", {"/etc/docker/daemon.json", nullptr}, "contrib/docker"},
+    EngineHint{"cri-o",
+               "/usr/bin/crio",
+               {"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/anchorhold.conf"},
+               "contrib/crio"},
 };
 
 constexpr std::size_t most_settings = std::size_t{1024} * 1024;
@@ -52,7 +54,7 @@ struct EngineState {
 std::vector<EngineState> look_at_engines()
 {
     std::vector<EngineState> found;
-    for (const Engine& engine : engines) {
+    for (const EngineHint& engine : engines) {
         if (::access(engine.program, X_OK) != 0)
             continue;
         EngineState state{engine.name, false,

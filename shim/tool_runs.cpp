@@ -73,7 +73,7 @@ Result<std::optional<Record>> pick(const std::vector<Record>& records, const std
     std::string keys;
     for (const Record* record : meant)
         keys += " " + record->key + " (" + printable(record->id) + ")";
-    return fail(Code::invalid_request, quoted(name) + " could be several runs:" + keys);
+    return fail(Code::invalid_request, in_quotes(name) + " could be several runs:" + keys);
 }
 
 // Live ones first, then by time.
@@ -116,7 +116,7 @@ Result<Found> find_run(const Session& session, const std::string& name)
     AH_TRY(const auto ended, state.ended(), "list the ended runs");
     AH_TRY(auto found, pick(ended, name), "");
     if (!found)
-        return fail(Code::invalid_request, "no run is called " + quoted(name));
+        return fail(Code::invalid_request, "no run is called " + in_quotes(name));
     return Found{std::move(state), *std::move(found), false};
 }
 

@@ -135,7 +135,7 @@ Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told
     const auto engine = engine_from(call.operands[0]);
     if (!engine) {
         return fail(Code::invalid_request,
-                    quoted(call.operands[0]) + " is not podman, docker, containerd or crio");
+                    in_quotes(call.operands[0]) + " is not podman, docker, containerd or crio");
     }
     if (session.own != OwnOptions()) {
         return fail(Code::invalid_request,

@@ -14,7 +14,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_config = std::size_t{1024} * 1024;
+constexpr std::size_t most_engine_config = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds deadline(60);
 
 struct Gathered {
@@ -28,7 +28,7 @@ struct Gathered {
     // What is not there is no fault: engines have defaults.
     void add(std::vector<EngineFile>& files, const std::string& path)
     {
-        auto read = read_file(path, most_config);
+        auto read = read_file(path, most_engine_config);
         if (!read) {
             say(FaultKind::config_unreadable, read.error().what, "look at that file");
         } else if (auto text = *std::move(read)) {
@@ -51,7 +51,7 @@ std::vector<std::string> sorted_files(const std::string& directory, std::string_
     return files;
 }
 
-std::string environment(const char* name)
+std::string variable(const char* name)
 {
     const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
     return value != nullptr ? value : "";
@@ -68,18 +68,18 @@ void add_with_drop_ins(std::vector<std::string>& paths, const std::string& file)
 void gather_podman(Gathered& found)
 {
     std::vector<std::string> paths;
-    if (const std::string named = environment("CONTAINERS_CONF"); !named.empty()) {
+    if (const std::string named = variable("CONTAINERS_CONF"); !named.empty()) {
         paths.push_back(named);
     } else {
         paths.push_back("/usr/share/containers/containers.conf");
         add_with_drop_ins(paths, "/etc/containers/containers.conf");
-        const std::string own = environment("XDG_CONFIG_HOME");
+        const std::string own = variable("XDG_CONFIG_HOME");
         if (::geteuid() != 0) {
-            add_with_drop_ins(paths, (own.empty() ? environment("HOME") + "/.config" : own) +
+            add_with_drop_ins(paths, (own.empty() ? variable("HOME") + "/.config" : own) +
                                          "/containers/containers.conf");
         }
     }
-    if (const std::string last = environment("CONTAINERS_CONF_OVERRIDE"); !last.empty())
+    if (const std::string last = variable("CONTAINERS_CONF_OVERRIDE"); !last.empty())
         paths.push_back(last);
     for (const std::string& path : paths)
         found.add(found.effective, path);

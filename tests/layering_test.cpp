@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-using namespace anchorhold;
-
+namespace anchorhold::layering_test {
 namespace {
 
 // A room may include what begins with one of these. Folders end in a slash, all else is one file.
@@ -316,3 +315,5 @@ TEST_CASE("the reader of literals sees what is said, however it is cut up, and n
 {
     CHECK(literals("f(\"No \" // such\n  \"such\", 10'000); // file") == "\n\nno such\n\n\n\n");
 }
+
+} // namespace anchorhold::layering_test

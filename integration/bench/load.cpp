@@ -19,7 +19,7 @@ namespace bench {
 namespace {
 
 constexpr std::size_t message_size = 128;
-constexpr double mebibyte = 1 << 20;
+constexpr double bytes_in_mib = 1 << 20;
 char scratch[256 << 10];
 
 [[noreturn]] void fail(const char* what)
@@ -212,7 +212,7 @@ Bulk measure_bulk(const Address& to, Kind direction, unsigned connections, std::
         });
     }
     const double took = now() - begin;
-    const double moved = static_cast<double>(amount) * connections / mebibyte;
+    const double moved = static_cast<double>(amount) * connections / bytes_in_mib;
     return {moved / took * 1e6, (cpu_of(contender) - cpu) / 1e3 / (moved / 1024)};
 }
 

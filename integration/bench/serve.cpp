@@ -29,7 +29,7 @@ struct Connection {
 int epoll = -1;
 Connection metronome; // runs while somebody wants ticks
 std::vector<Connection*> tickers;
-char scratch[256 << 10];
+char served[256 << 10];
 
 void watch(Connection& connection, std::uint32_t events, int how)
 {
@@ -57,7 +57,7 @@ void drop(Connection& connection)
 
 void push(Connection& connection, std::size_t size)
 {
-    if (send(connection.fd, scratch, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
+    if (send(connection.fd, served, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
         drop(connection); // so little always fits unless somebody has gone
 }
 
@@ -95,8 +95,8 @@ void send_down(Connection& connection)
 {
     std::uint64_t& left = connection.order.amount;
     for (int turn = 0; turn < 16 && left != 0; ++turn) {
-        const std::size_t size = std::min<std::uint64_t>(left, sizeof scratch);
-        const ssize_t sent = send(connection.fd, scratch, size, MSG_NOSIGNAL);
+        const std::size_t size = std::min<std::uint64_t>(left, sizeof served);
+        const ssize_t sent = send(connection.fd, served, size, MSG_NOSIGNAL);
         if (sent < 0 && errno == EAGAIN)
             return;
         if (sent < 0)
@@ -115,7 +115,7 @@ void serve_one(Connection& connection)
         return begin(connection);
     if (connection.order.kind == Kind::down && connection.order.amount != 0)
         return send_down(connection);
-    const ssize_t size = recv(connection.fd, scratch, sizeof scratch, 0);
+    const ssize_t size = recv(connection.fd, served, sizeof served, 0);
     if (size < 0 && errno == EAGAIN)
         return;
     if (size <= 0)

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <fcntl.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::container_state_test {
 namespace {
 
 ContainerState told(const std::string& text)
@@ -84,3 +83,5 @@ TEST_CASE("input without an end is given up at the deadline, input without a lim
     REQUIRE(!big);
     CHECK(big.error().number == EFBIG);
 }
+
+} // namespace anchorhold::container_state_test

@@ -8,8 +8,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::file_lock_test {
 namespace {
 
 std::optional<FileLock> try_take(const std::string& path)
@@ -83,3 +82,5 @@ TEST_CASE("a lock is not taken through a symlink")
     CHECK(lock.error().number == ELOOP);
     CHECK(!std::filesystem::exists(scratch / "elsewhere"));
 }
+
+} // namespace anchorhold::file_lock_test

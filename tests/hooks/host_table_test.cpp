@@ -9,8 +9,7 @@
 
 #include <linux/netfilter/nfnetlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::host_table_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -289,3 +288,5 @@ TEST_CASE("every step of a host's transaction but its edges asks for an acknowle
             CHECK((header_of(steps[i].message)->nlmsg_flags & NLM_F_ACK) != 0);
     }
 }
+
+} // namespace anchorhold::host_table_test

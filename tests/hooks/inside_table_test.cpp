@@ -12,8 +12,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::inside_table_test {
 namespace {
 
 const InsidePlan severed;
@@ -354,3 +353,5 @@ TEST_CASE("a dormant table is not the table")
     REQUIRE(read_into(ruleset, inside_table(), Message(bytes, bytes + header->nlmsg_len)));
     CHECK(ruleset.ours == std::vector<std::string>{"table inet anchorhold flags 1"});
 }
+
+} // namespace anchorhold::inside_table_test

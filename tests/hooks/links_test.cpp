@@ -11,8 +11,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::links_test {
 namespace {
 
 const Link lo{1, "lo", "", ARPHRD_LOOPBACK, "", true};
@@ -150,3 +149,5 @@ TEST_CASE("a name with a terminal's escapes is shown escaped")
     bad.name = "e\x1b[31m";
     CHECK(text_of(bad) == "e\\x1b[31m (veth)");
 }
+
+} // namespace anchorhold::links_test

@@ -10,8 +10,7 @@
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::listeners_test {
 namespace {
 
 Message socket_message(std::uint8_t family, const char* address, std::uint16_t port)
@@ -72,3 +71,5 @@ TEST_CASE("a message too short for a socket is refused")
     reinterpret_cast<nlmsghdr*>(message.data())->nlmsg_len = 24;
     CHECK(!read_listener("tcp", message));
 }
+
+} // namespace anchorhold::listeners_test

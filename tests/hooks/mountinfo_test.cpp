@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::mountinfo_test {
 
 TEST_CASE("the mount table is read in its order, with blanks and optional fields")
 {
@@ -35,3 +35,5 @@ TEST_CASE("a network namespace that is mounted is known by its number")
     CHECK(!keeps_netns(mounts[1], 4026532282));
     CHECK(!keeps_netns(mounts[2], 4026532283));
 }
+
+} // namespace anchorhold::mountinfo_test

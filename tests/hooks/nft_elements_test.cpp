@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <random>
 
-using namespace anchorhold;
+namespace anchorhold::nft_elements_test {
 using nft::Bytes;
 using nft::Element;
 using nft::Ip;
@@ -144,3 +144,5 @@ TEST_CASE("an address is once in a set, and a link's name fills its key")
               Ip::v4) == std::vector<Bytes>{{10, 0, 0, 1}, {10, 0, 0, 2}});
     CHECK(nft::bytes_of_link("ah0") == Bytes{'a', 'h', '0', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
+
+} // namespace anchorhold::nft_elements_test

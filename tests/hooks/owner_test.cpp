@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::owner_test {
 namespace {
 
 bool write_to(const char* path, const std::string& text)
@@ -85,3 +84,5 @@ TEST_CASE("on the host itself root and we are all")
         CHECK(!is_owned_well("/", file));
     }
 }
+
+} // namespace anchorhold::owner_test

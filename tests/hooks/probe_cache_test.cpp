@@ -4,8 +4,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::probe_cache_test {
 namespace {
 
 const ProbeKey key{"boot", "1:2:3:4.5", "6:7:8:9.0"};
@@ -141,3 +140,5 @@ TEST_CASE("what the host can do is what it said yes to")
     CHECK(caps_of({isolates, cannot_relay}) == HostCaps{.can_isolate = true});
     CHECK(caps_of({isolates, relays}) == HostCaps{.can_isolate = true, .can_relay = true});
 }
+
+} // namespace anchorhold::probe_cache_test

@@ -5,8 +5,7 @@
 
 #include <unistd.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::process_test {
 namespace {
 
 // /proc/PID/stat with this command, state, number of threads and start time.
@@ -82,3 +81,5 @@ TEST_CASE("the namespace that we are in is inhabited")
     REQUIRE(here);
     CHECK(is_inhabited(*here, "net") == true);
 }
+
+} // namespace anchorhold::process_test

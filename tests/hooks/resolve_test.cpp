@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
-using namespace anchorhold;
+namespace anchorhold::resolve_test {
 
 TEST_CASE("names are answered in the order of asking, more of them than are asked at once")
 {
@@ -35,3 +35,5 @@ TEST_CASE("an address has one spelling, and what is no name has none")
                                              {"a b", {}},
                                              {"[::1]", {}}});
 }
+
+} // namespace anchorhold::resolve_test

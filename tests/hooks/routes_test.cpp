@@ -12,8 +12,7 @@
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::routes_test {
 namespace {
 
 const Subnet a_subnet{0xc6120000};
@@ -335,3 +334,5 @@ TEST_CASE("a match is asked for of one address, a list of one table")
     REQUIRE(list.message.size() == sizeof(nlmsghdr) + sizeof wanted);
     CHECK(std::memcmp(list.message.data() + sizeof(nlmsghdr), &wanted, sizeof wanted) == 0);
 }
+
+} // namespace anchorhold::routes_test

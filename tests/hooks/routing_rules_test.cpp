@@ -9,8 +9,7 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::routing_rules_test {
 namespace {
 
 // As the kernel tells a rule.
@@ -96,3 +95,5 @@ TEST_CASE("tables that rules name are listed, all where local and main are not a
     CHECK(listed({local, {0, false}, main}) == "all");
     CHECK(listed({local, main, {0, false}}) == "all");
 }
+
+} // namespace anchorhold::routing_rules_test

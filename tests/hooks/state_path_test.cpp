@@ -6,8 +6,7 @@
 
 #include <unistd.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::state_path_test {
 namespace {
 
 constexpr const char* identity = "         0          0 4294967295\n";
@@ -73,3 +72,5 @@ TEST_CASE("a relative root hangs from the working directory")
     CHECK(resolved("no-such-folder/x") == here + "/no-such-folder/x");
     CHECK(resolved(".") == here);
 }
+
+} // namespace anchorhold::state_path_test

@@ -8,8 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::state_test {
 namespace {
 
 mode_t mode_of(const std::string& path)
@@ -266,3 +265,5 @@ TEST_CASE("a run's lock is one of its own, and leaves no file")
     REQUIRE(state.drop_dead_locks());
     CHECK(names_in(state.path() + "/locks").empty());
 }
+
+} // namespace anchorhold::state_test

@@ -9,8 +9,7 @@
 #include <set>
 #include <sys/wait.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::subnets_test {
 namespace {
 
 Prefix a_pool(std::string_view text)
@@ -361,3 +360,5 @@ TEST_CASE("eight processes that reserve at once never share a subnet")
     CHECK(held.size() == processes * each);
     CHECK(owners.size() == processes * each);
 }
+
+} // namespace anchorhold::subnets_test

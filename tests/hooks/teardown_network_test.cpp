@@ -14,8 +14,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::teardown_network_test {
 namespace {
 
 constexpr std::array every_state = {RunState::planned, RunState::enforced, RunState::ended,
@@ -245,3 +244,5 @@ TEST_CASE("teardown makes no rule at the host and no chain that stays, whatever 
             }
         }
 }
+
+} // namespace anchorhold::teardown_network_test

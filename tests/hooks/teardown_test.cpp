@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::teardown_test {
 namespace {
 
 constexpr std::array every_state = {RunState::planned, RunState::enforced, RunState::ended,
@@ -384,3 +383,5 @@ TEST_CASE("config.json is put back on the way out")
     CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "original");
     check_nothing_left(state);
 }
+
+} // namespace anchorhold::teardown_test

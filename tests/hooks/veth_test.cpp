@@ -14,8 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::veth_test {
 namespace {
 
 constexpr const char* a_name = "ah0123456789ab";
@@ -153,3 +152,5 @@ TEST_CASE("a MAC is the key's and the end's own, of one station and locally admi
     CHECK(mac_of("ahffffffffffff", End::inside) == "fe:ff:ff:ff:ff:ff");
     CHECK(mac_of("", End::host) == "02:00:00:00:00:00");
 }
+
+} // namespace anchorhold::veth_test

@@ -5,8 +5,7 @@
 #include <doctest/doctest.h>
 #include <string>
 
-using namespace anchorhold::relay;
-
+namespace anchorhold::relay::checks_test {
 namespace {
 
 struct Read {
@@ -58,3 +57,5 @@ TEST_CASE("a second line is one dotted IPv4 address and nothing more")
     CHECK(read(std::string("00ff\n198.18.0.1\0\n", 17)).wrong ==
           "its second line is no IPv4 address");
 }
+
+} // namespace anchorhold::relay::checks_test

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace anchorhold::relay::command_test {
 namespace {
-
-using namespace anchorhold::relay;
 
 std::vector<std::string> candidates(const char* path, const char* name)
 {
@@ -144,3 +143,5 @@ TEST_CASE("LISTEN_PID follows the descriptors to the command, C-66")
                           "LISTEN_PID",    "XLISTEN_PID=1", "listen_pid=1"};
     CHECK(renamed(others, 1, 2) == others);
 }
+
+} // namespace anchorhold::relay::command_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-using namespace anchorhold::relay;
+namespace anchorhold::relay::dial_test {
 
 TEST_CASE("retries come quickly at first and then every fifty milliseconds")
 {
@@ -47,3 +47,5 @@ TEST_CASE("who was sent back to the line has its place in front of those who cam
     CHECK(dequeue(route) == &streams[1]);
     CHECK(route.head == nullptr);
 }
+
+} // namespace anchorhold::relay::dial_test

@@ -5,9 +5,9 @@
 
 #include <string>
 
+namespace anchorhold::relay::dns_test {
 namespace {
 
-using namespace anchorhold::relay;
 using namespace std::string_literals;
 
 // With the size exactly right, so that a sanitizer sees every step beyond it.
@@ -100,3 +100,5 @@ TEST_CASE("an opcode other than QUERY is answered at once too")
 {
     CHECK(reply_to("ab\x29\0"s + counts + question) == "ab\xa9\x84\0\0\0\0\0\0\0\0"s);
 }
+
+} // namespace anchorhold::relay::dns_test

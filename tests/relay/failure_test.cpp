@@ -7,9 +7,8 @@
 #include <climits>
 #include <string>
 
+namespace anchorhold::relay::failure_test {
 namespace {
-
-using namespace anchorhold::relay;
 
 std::string described(const Failure& failure)
 {
@@ -75,3 +74,5 @@ TEST_CASE("a number is read only if the whole text is one and fits")
     for (const char* text : {"", "00", "1 ", "-1", "a"})
         CHECK_FALSE(reads(text, 65535));
 }
+
+} // namespace anchorhold::relay::failure_test

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace anchorhold::relay::options_test {
 namespace {
-
-using namespace anchorhold::relay;
 
 struct Parsed {
     std::vector<std::string> words;
@@ -187,3 +186,5 @@ TEST_CASE("--version stands alone")
     CHECK(parsed.error.empty());
     CHECK(parsed.options->version);
 }
+
+} // namespace anchorhold::relay::options_test

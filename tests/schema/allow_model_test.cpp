@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <random>
 
-using namespace anchorhold;
-
+namespace anchorhold::allow_model_test {
 namespace {
 
 Destination to(std::string_view text)
@@ -128,3 +127,5 @@ TEST_CASE("what is dropped as denied was denied, and a list of ranges is empty w
     }
     CHECK(emptied > 50);
 }
+
+} // namespace anchorhold::allow_model_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::allow_test {
 namespace {
 
 // The whole list on one line: "github.com tcp 443; 10.0.0.0/8 udp 1-65535 but 10.9.0.0/16".
@@ -228,3 +227,5 @@ TEST_CASE("a deny inside a destination leaves the rest to whoever enforces it")
     CHECK(left("10.0.0.0/8", "[\"10.1.0.0/16\"]") == "10.0.0.0/8 tcp 443");
     CHECK(left("**.x.org", "[\"a.x.org\"]") == "**.x.org tcp 443");
 }
+
+} // namespace anchorhold::allow_test

@@ -5,8 +5,7 @@
 
 #include <array>
 
-using namespace anchorhold;
-
+namespace anchorhold::decide_test {
 namespace {
 
 const HostCaps able{true, true, true, true, {}};
@@ -237,3 +236,5 @@ TEST_CASE("the decision keeps why it is tighter than asked, and the sentence say
     CHECK(sentence_for(request, *decision) ==
           "Network: open — sealed to the run's model broker: the policy permits no more");
 }
+
+} // namespace anchorhold::decide_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::destination_test {
 namespace {
 
 Destination to(std::string_view text)
@@ -62,14 +61,14 @@ TEST_CASE("B-48: what looks like an address must be one")
     for (const std::string_view text :
          {"10.1.2", "10.1.2.3.4", "010.1.2.3", "256.1.1.1", "127.1", "1", "0x7f.1", "host.0x7f",
           "10.1.2.3:80", "fe80::1%eth0", "2001:db8:::1"})
-        CHECK(refusal(text) == quoted(text) + " is not an address");
+        CHECK(refusal(text) == in_quotes(text) + " is not an address");
     CHECK(refusal(std::string_view("10.1.2.3\0.x", 11)) ==
           "\"10.1.2.3\\x00.x\" is not a host name: lower-case labels of [a-z0-9_-], other scripts "
           "as xn--, no final dot");
     CHECK(refusal(std::string_view("10.1.2.3\0/8", 11)) == "\"10.1.2.3\\x00/8\" is not an address");
     for (const std::string_view text : {"10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8",
                                         "10.0.0.0/8 ", "10.0.0.0/8/8", "0.0.0.0/-0"})
-        CHECK(refusal(text) == quoted(text) + " has no prefix length of 0 to 32");
+        CHECK(refusal(text) == in_quotes(text) + " has no prefix length of 0 to 32");
     CHECK(refusal("::/129") == "\"::/129\" has no prefix length of 0 to 128");
     CHECK(refusal("10.1.2.3/16") == "\"10.1.2.3/16\" has bits set beyond its prefix length");
     CHECK(refusal("2001:db8::1/64") == "\"2001:db8::1/64\" has bits set beyond its prefix length");
@@ -87,7 +86,7 @@ TEST_CASE("B-48: names are lower-case A-labels with at most one wildcard, in fro
           std::string(".github.com"), std::string("a..b"), std::string("bücher.example"),
           std::string("*"), std::string("**"), std::string("*."), std::string("x.*.org"),
           std::string("*x.org"), std::string("*.*.org"), std::string("a b"), long_label, long_name})
-        CHECK(refusal(text) == quoted(text) +
+        CHECK(refusal(text) == in_quotes(text) +
                                    " is not a host name: lower-case labels of [a-z0-9_-], other "
                                    "scripts as xn--, no final dot");
 }
@@ -149,3 +148,5 @@ TEST_CASE("a range is covered when its parts are, in whatever pieces")
     CHECK(is_covered(range("::/0"), {range("8000::/1"), range("::/1")}));
     CHECK(!is_covered(range("::/0"), {range("0.0.0.0/0")}));
 }
+
+} // namespace anchorhold::destination_test

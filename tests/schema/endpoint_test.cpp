@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::endpoint_test {
 namespace {
 
 Port port(std::int64_t number)
@@ -38,7 +37,7 @@ std::string target(std::string_view text)
 
 std::string no_path(const std::string& path)
 {
-    return "refused: " + quoted(path) +
+    return "refused: " + in_quotes(path) +
            " is not an absolute path DIRECTORY/SOCKET without empty, \".\" and \"..\" components";
 }
 
@@ -147,3 +146,5 @@ TEST_CASE("a short name is what fits into a path and an option alike")
                                     std::string("a.b"), std::string("a b"), std::string(33, 'a')})
         CHECK(!is_short_name(name));
 }
+
+} // namespace anchorhold::endpoint_test

@@ -8,8 +8,7 @@
 
 #include <algorithm>
 
-using namespace anchorhold;
-
+namespace anchorhold::engine_setup_test {
 namespace {
 
 std::vector<std::string> names(const EngineSetup& setup)
@@ -377,3 +376,5 @@ TEST_CASE("CRI-O: the wrong section, the wrong key, not read yet")
     REQUIRE(unread.faults.size() == 1);
     CHECK(unread.faults[0].kind == FaultKind::not_effective);
 }
+
+} // namespace anchorhold::engine_setup_test

@@ -4,8 +4,7 @@
 #include <cerrno>
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::error_test {
 namespace {
 
 Result<int> half_of(int number)
@@ -101,11 +100,13 @@ TEST_CASE("long text is cut, and never inside a character")
     CHECK(printable("abcdefg", 6) == "abcdef...");
     CHECK(printable("abcd\u4e16", 6) == "abcd...");
     CHECK(printable("abcd\u4e16", 7) == "abcd\u4e16");
-    CHECK(quoted("abcdefg", 3) == "\"abc...\"");
+    CHECK(in_quotes("abcdefg", 3) == "\"abc...\"");
 }
 
 TEST_CASE("quoted text cannot end its own quotes")
 {
-    CHECK(quoted("a\"b\\c\n") == "\"a\\x22b\\x5cc\\x0a\"");
-    CHECK(quoted("") == "\"\"");
+    CHECK(in_quotes("a\"b\\c\n") == "\"a\\x22b\\x5cc\\x0a\"");
+    CHECK(in_quotes("") == "\"\"");
 }
+
+} // namespace anchorhold::error_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::first_process_test {
 namespace {
 
 const std::vector<std::string> first{
@@ -63,3 +62,5 @@ TEST_CASE("a command that could not be stopped with its broker is refused")
     stop.relay = Relay::inside;
     CHECK(*relay_for(stop, {"/sbin/init", true}) == Relay::inside);
 }
+
+} // namespace anchorhold::first_process_test

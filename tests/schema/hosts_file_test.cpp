@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::hosts_file_test {
 namespace {
 
 const std::string loopback = "127.0.0.1 localhost\n::1 localhost\n";
@@ -45,3 +44,5 @@ TEST_CASE("a hostname stands in it only where it is one, and takes nobody's name
     CHECK(hosts_file(pinning({{"pypi.org", {"151.101.0.223"}}}), "pypi.org") ==
           loopback + "151.101.0.223 pypi.org\n");
 }
+
+} // namespace anchorhold::hosts_file_test

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/schema/imports.hpp"
 
-using namespace anchorhold;
-
+namespace anchorhold::import_networkpolicy_test {
 namespace {
 
 std::string object(const std::string& spec, const std::string& name = "imported")
@@ -228,3 +227,5 @@ TEST_CASE("networkpolicy: what is none is refused, YAML with the command that ma
     CHECK(refusal(R"({"apiVersion":"v1","kind":"List","items":[1]})") ==
           "items[0]: expected an object");
 }
+
+} // namespace anchorhold::import_networkpolicy_test

@@ -11,8 +11,7 @@
 #include <array>
 #include <random>
 
-using namespace anchorhold;
-
+namespace anchorhold::import_never_looser_test {
 namespace {
 
 struct Host {
@@ -353,3 +352,5 @@ TEST_CASE("networkpolicy: what comes out permits nothing that the object did not
     CHECK(seen.permitted > 500);
     CHECK(seen.whole > 50);
 }
+
+} // namespace anchorhold::import_never_looser_test

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/schema/imports.hpp"
 
-using namespace anchorhold;
-
+namespace anchorhold::import_opensandbox_test {
 namespace {
 
 // An allow of `to` as the policy has it: every port but that of DNS over TLS.
@@ -137,3 +136,5 @@ TEST_CASE(
           "the document: unknown member \"defaultaction\"");
     CHECK(refusal("null") == "the document: expected a JSON object");
 }
+
+} // namespace anchorhold::import_opensandbox_test

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/schema/imports.hpp"
 
-using namespace anchorhold;
-
+namespace anchorhold::import_srt_test {
 namespace {
 
 constexpr const char* every_tcp = R"("ports":[{"port":1,"endPort":65535,"protocol":"TCP"}])";
@@ -200,3 +199,5 @@ TEST_CASE("what comes out is held against the policy's own limits, and a format 
           "what would come out: profiles.imported.allow: has more than 256 names");
     CHECK(import_refusal("iptables", "{}") == "no format is called \"iptables\"");
 }
+
+} // namespace anchorhold::import_srt_test

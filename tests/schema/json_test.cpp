@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::json_test {
 using json::Document;
 using json::Kind;
 using json::Layout;
@@ -368,3 +368,5 @@ TEST_CASE("what the gate refuses never reaches the validator")
               .error()
               .what.ends_with(": nested deeper than 64 levels"));
 }
+
+} // namespace anchorhold::json_test

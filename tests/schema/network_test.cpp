@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <set>
 
-using namespace anchorhold;
-
+namespace anchorhold::network_test {
 namespace {
 
 Prefix prefix(std::string_view text)
@@ -255,3 +254,5 @@ TEST_CASE("a link is called after its run, and the name fits the kernel's 15 byt
 {
     CHECK(link_name("0123456789ab") == "ah0123456789ab");
 }
+
+} // namespace anchorhold::network_test

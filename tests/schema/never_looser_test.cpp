@@ -9,8 +9,7 @@
 #include <array>
 #include <cstdlib>
 
-using namespace anchorhold;
-
+namespace anchorhold::never_looser_test {
 namespace {
 
 constexpr std::array egresses{Egress::off, Egress::allowlist, Egress::open};
@@ -286,3 +285,5 @@ TEST_CASE("what holds is never looser than asked or permitted, nor refused witho
     for (const Why one : {Why::as_asked, Why::policy_ceiling, Why::empty_allow, Why::cannot_filter})
         CHECK(why[static_cast<std::size_t>(one)] > 1000);
 }
+
+} // namespace anchorhold::never_looser_test

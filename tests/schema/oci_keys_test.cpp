@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::oci_keys_test {
 namespace {
 
 std::string refusal(std::string text)
@@ -84,3 +83,5 @@ TEST_CASE("members of an unexpected type are left to who reads them")
     CHECK(refusal(R"({"process":[{"ARGS":1}],"linux":null,"mounts":{"Source":1},"hooks":1})") ==
           "");
 }
+
+} // namespace anchorhold::oci_keys_test

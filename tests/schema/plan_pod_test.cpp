@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/schema/plans.hpp"
 
-using namespace anchorhold;
+namespace anchorhold::plan_pod_test {
 using namespace anchorhold::plans;
 
 TEST_CASE("a container that shares its pod's network is confined and gets no relay of its own")
@@ -34,3 +34,5 @@ TEST_CASE("only a sandbox's relay is given a share of the processor")
         CHECK(planned(request, {}).least_cpu_shares == 0); // a process that never runs
     }
 }
+
+} // namespace anchorhold::plan_pod_test

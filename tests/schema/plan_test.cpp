@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-using namespace anchorhold;
+namespace anchorhold::plan_test {
 using namespace anchorhold::plans;
 
 TEST_CASE("a severed run gets a namespace of its own and loses what could lead out")
@@ -265,6 +265,8 @@ TEST_CASE("a file's identity is written and read in decimal")
          {"", "24", "24:", ":1", "24:1:2", "24:1 ", "-1:2", "0x1:2", "24:18446744073709551616"}) {
         const auto wrong = FileIdentity::parse(text, Code::invalid_request);
         REQUIRE(!wrong);
-        CHECK(wrong.error().what == quoted(text) + " is not a device:inode");
+        CHECK(wrong.error().what == in_quotes(text) + " is not a device:inode");
     }
 }
+
+} // namespace anchorhold::plan_test

@@ -8,8 +8,7 @@
 #include <array>
 #include <functional>
 
-using namespace anchorhold;
-
+namespace anchorhold::pod_test {
 namespace {
 
 const std::vector<Endpoint> endpoints{{"model", *Port::from(8080, Code::invalid_request),
@@ -197,3 +196,5 @@ TEST_CASE("what an exception or a later deny takes out must be out of the pod's 
     CHECK(!joins(range, range, "", R"(["8.8.8.0/24:80"])"));
     CHECK(joins(range, range, R"(["8.8.8.0/24:80"])", "")); // the pod has less
 }
+
+} // namespace anchorhold::pod_test

@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::policy_test {
 namespace {
 
 Policy policy_of(std::string text)
@@ -279,3 +278,5 @@ TEST_CASE("who is process 1 is the policy's word, and a profile's over it")
     CHECK(policy.find("n")->switches.relay == Relay::inside);
     CHECK(refusal(R"({"relay":"outside"})") == "relay: expected auto or inside or child or host");
 }
+
+} // namespace anchorhold::policy_test

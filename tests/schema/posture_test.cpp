@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <array>
 
-using namespace anchorhold;
-
+namespace anchorhold::posture_test {
 namespace {
 
 std::string text_at(json::View object, std::string_view name)
@@ -124,3 +123,5 @@ TEST_CASE("what nobody filled in is severed")
     CHECK(Egress{} == Egress::off);
     CHECK(Outcome{}.holds == Posture::severed);
 }
+
+} // namespace anchorhold::posture_test

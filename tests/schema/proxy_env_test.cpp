@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::proxy_env_test {
 
 TEST_CASE("every spelling of a proxy variable is one (C-14)")
 {
@@ -103,3 +103,5 @@ TEST_CASE("a proxy is a variable with a value, whichever of them it is")
           "npm_config_noproxy=a", "NODE_USE_ENV_PROXY=1", "MY_HTTP_PROXY=p"})
         CHECK_MESSAGE(!exempt_relay({entry}).has_value(), entry);
 }
+
+} // namespace anchorhold::proxy_env_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::reachability_test {
 namespace {
 
 AllowRule question(std::string_view text)
@@ -52,7 +51,7 @@ TEST_CASE("a question is one address or name at one port")
     CHECK(text_of(question("2001:db8::1").to) == "2001:db8::1/128");
     for (const std::string_view text : {"x.org, y.org", "*.x.org", "10.0.0.0/8"})
         CHECK(parse_question(text).error().what ==
-              quoted(text) + " is not one address or name, with :PORT or without");
+              in_quotes(text) + " is not one address or name, with :PORT or without");
     CHECK(!parse_question(""));
     CHECK(!parse_question("x.org:0"));
     CHECK(!parse_question("X.org"));
@@ -105,3 +104,5 @@ TEST_CASE("without egress only the endpoints are reachable, in the open everythi
     CHECK(reachability(request, holds(Posture::open), none, question("x.org:80")) ==
           Reachability{true, {"reachable: x.org tcp 80, egress is open"}});
 }
+
+} // namespace anchorhold::reachability_test

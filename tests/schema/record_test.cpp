@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::record_test {
 namespace {
 
 Prefix prefix(std::string_view text)
@@ -343,3 +342,5 @@ TEST_CASE("every state has a word of its own")
         CHECK(run_state_from(word_for(state)) == state);
     CHECK(!run_state_from("running"));
 }
+
+} // namespace anchorhold::record_test

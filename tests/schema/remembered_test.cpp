@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::remembered_test {
 
 using Destinations = std::vector<Denied>;
 
@@ -87,3 +87,5 @@ TEST_CASE("that a table was full once is never forgotten")
     remember(record, {{}, false, 0});
     CHECK(record.more_denied);
 }
+
+} // namespace anchorhold::remembered_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::render_test {
 
 TEST_CASE("a table's columns are as wide as their widest cell, counted as people see them")
 {
@@ -177,3 +177,5 @@ TEST_CASE("a filtered run's record shows its rules, its names and what was refus
                                    "refused:    7 packets\n"
                                    "            1 destination, see anchorhold denials\n");
 }
+
+} // namespace anchorhold::render_test

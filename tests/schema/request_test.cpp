@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::request_test {
 namespace {
 
 Policy policy_of(std::string text)
@@ -93,11 +92,11 @@ TEST_CASE("R20 C-03: our prefix in another spelling is refused, not overlooked")
     for (const std::string key : {"DEV.ANCHORHOLD.EGRESS", "Dev.anchorhold.egress",
                                   " dev.anchorhold.egress", "\tdev.anchorhold.run"})
         CHECK(unread({{key, "off"}}) ==
-              "annotation " + quoted(key) + " must begin exactly with dev.anchorhold.");
+              "annotation " + in_quotes(key) + " must begin exactly with dev.anchorhold.");
     for (const std::string key :
          {"dev.anchorhold.egress ", "dev.anchorhold.Egress", "dev.anchorhold.egres",
           "dev.anchorhold.", "dev.anchorhold.run ", "dev.anchorhold.allow.x"})
-        CHECK(unread({{key, "off"}}) == "annotation " + quoted(key) +
+        CHECK(unread({{key, "off"}}) == "annotation " + in_quotes(key) +
                                             " is unknown, there are egress, endpoints, allow, "
                                             "require, profile and relay");
 }
@@ -106,7 +105,7 @@ TEST_CASE("B-48: a value that does not parse is refused, with its annotation")
 {
     for (const std::string value : {"", "on", "Off", "off ", "none"})
         CHECK(unread({{"dev.anchorhold.egress", value}}) ==
-              "annotation dev.anchorhold.egress: " + quoted(value) +
+              "annotation dev.anchorhold.egress: " + in_quotes(value) +
                   " is not off, allowlist or open");
     CHECK(unread({our("require", "best")}) ==
           "annotation dev.anchorhold.require: \"best\" is not asked");
@@ -373,3 +372,5 @@ TEST_CASE("where only profiles speak, annotations are read and then ignored")
     CHECK(!refusal(policy, {our("egress", "al")}).empty());
     CHECK(!refusal(policy, {our("egres", "off")}).empty());
 }
+
+} // namespace anchorhold::request_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::run_key_test {
 namespace {
 
 ContainerId id_of(std::string_view text)
@@ -50,7 +49,7 @@ TEST_CASE("C-63: what is not one path component is no id")
         const auto id = ContainerId::parse(text);
         REQUIRE(!id);
         CHECK(id.error().code == Code::invalid_request);
-        CHECK(id.error().what == quoted(text) + " is not a container id");
+        CHECK(id.error().what == in_quotes(text) + " is not a container id");
     }
 }
 
@@ -63,6 +62,8 @@ TEST_CASE("a key is twelve lower-case hex digits and nothing else")
          {"", "0123456789a", "0123456789abc", "0123456789aB", "0123456789ag", "../456789abc"}) {
         const auto wrong = RunKey::parse(text);
         REQUIRE(!wrong);
-        CHECK(wrong.error().what == quoted(text) + " is not the key of a run");
+        CHECK(wrong.error().what == in_quotes(text) + " is not the key of a run");
     }
 }
+
+} // namespace anchorhold::run_key_test

@@ -9,8 +9,7 @@
 #include <map>
 #include <set>
 
-using namespace anchorhold;
-
+namespace anchorhold::schemas_test {
 namespace {
 
 struct Refused {
@@ -131,3 +130,5 @@ TEST_CASE("the schemas use no keyword but those that were seen to refuse somethi
     for (const std::string& keyword : keywords_of(record_path))
         CHECK_MESSAGE(tested.contains(keyword), keyword);
 }
+
+} // namespace anchorhold::schemas_test

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::toml_test {
 
 TEST_CASE("TOML becomes JSON of the same tables, lists and scalars")
 {
@@ -38,3 +38,5 @@ TEST_CASE("nesting has an end")
 {
     CHECK(!toml_as_json("a = " + std::string(10000, '[')));
 }
+
+} // namespace anchorhold::toml_test

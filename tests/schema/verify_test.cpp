@@ -7,8 +7,7 @@
 
 #include <algorithm>
 
-using namespace anchorhold;
-
+namespace anchorhold::verify_test {
 namespace {
 
 const std::string id(64, 'a');
@@ -362,3 +361,5 @@ TEST_CASE("what is told: for people the verdict first, for programs all of it")
     CHECK(document->root().find("findings")->items()[0].find("name")->string() ==
           std::string("wrong_profile"));
 }
+
+} // namespace anchorhold::verify_test

@@ -6,8 +6,7 @@
 #include <csignal>
 #include <ctime>
 
-using namespace anchorhold;
-
+namespace anchorhold::bounded_child_test {
 namespace {
 
 constexpr std::chrono::seconds long_enough(60);
@@ -103,3 +102,5 @@ TEST_CASE("programs are found on PATH")
     CHECK(found->ends_with("/sh"));
     CHECK(find_on_path("no-such-program").error().what == "no-such-program is not on PATH");
 }
+
+} // namespace anchorhold::bounded_child_test

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
-using namespace anchorhold;
+namespace anchorhold::bundle_test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -194,3 +194,5 @@ TEST_CASE("R10 a write that cannot finish leaves the old file and nothing beside
     CHECK_FALSE(bundle.write_config("text", "new").has_value());
     CHECK(names_in(place.path()) == std::vector<std::string>{"config.json"});
 }
+
+} // namespace anchorhold::bundle_test

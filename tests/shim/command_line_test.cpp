@@ -5,8 +5,7 @@
 
 #include <sstream>
 
-using namespace anchorhold;
-
+namespace anchorhold::command_line_test {
 namespace {
 
 std::vector<std::string> words(const std::string& line)
@@ -284,3 +283,5 @@ TEST_CASE("an option is replaced and dropped as it was spelled")
           Words{"exec", "-d", "id", "x"});
     CHECK(dropped("exec -de A=1 -eB=1 id x", Flavour::crun) == Words{"exec", "-d", "id", "x"});
 }
+
+} // namespace anchorhold::command_line_test

@@ -6,8 +6,7 @@
 
 #include <fcntl.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::command_lookup_test {
 namespace {
 
 struct Root {
@@ -98,3 +97,5 @@ TEST_CASE("C-60 what nobody may execute is missed in runc's words")
     CHECK(root.missing("text", {"/bin", "/nosuch"}) == "exec: \"text\": permission denied");
     CHECK(root.missing("tool", {"/opt"}) == "exec: \"tool\": permission denied");
 }
+
+} // namespace anchorhold::command_lookup_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::command_user_test {
 namespace {
 
 json::Document parsed(const std::string& text)
@@ -78,3 +77,5 @@ TEST_CASE("each way to another uid counts: root, CAP_SETUID, a missing no_new_pr
     CHECK(takes(R"({"user": {"uid": 9}, "noNewPrivileges": true,
                     "capabilities": {"inheritable": ["CAP_SETUID"]}})"));
 }
+
+} // namespace anchorhold::command_user_test

@@ -2,8 +2,7 @@
 #include "shim/seccomp_edit.hpp"
 #include "tests/shim/edited.hpp"
 
-using namespace anchorhold;
-
+namespace anchorhold::config_edit_test {
 namespace {
 
 Plan own_network()
@@ -331,3 +330,5 @@ TEST_CASE("R9 members we do not know, and numbers of any form, keep their bytes 
                    R"({"type":"network"}]},"hooks":{"createRuntime":[)", up, "],\"poststop\":[",
                    down, R"(]},"annotations":{"dev.anchorhold.run":"m.g"}})"}));
 }
+
+} // namespace anchorhold::config_edit_test

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-using namespace anchorhold;
+namespace anchorhold::config_fixtures_test {
 using json::View;
 
 namespace {
@@ -100,3 +100,5 @@ TEST_CASE("a plan with nothing to do leaves the engines' configs as they are")
         CHECK(edited(source_file(path), nothing()).text == source_file(path));
     }
 }
+
+} // namespace anchorhold::config_fixtures_test

@@ -7,8 +7,7 @@
 #include <fstream>
 #include <unistd.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::delegate_test {
 namespace {
 
 std::string refusal(const Result<std::string>& result)
@@ -97,3 +96,5 @@ TEST_CASE("R5 LISTEN_PID follows when it named us, else it is left alone")
     ::unsetenv("LISTEN_PID");
     CHECK(shell("[ -z \"${LISTEN_PID+x}\" ]")->status == 0);
 }
+
+} // namespace anchorhold::delegate_test

@@ -9,8 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::descriptors_test {
 namespace {
 
 std::string refusal(int fd)
@@ -122,3 +121,5 @@ TEST_CASE("all of 0 to 2 and of the preserved descriptors are looked at, and no 
     CHECK(status_with(1) == 2);
     CHECK(status_with(2) == 1);
 }
+
+} // namespace anchorhold::descriptors_test

@@ -8,8 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::endpoint_check_test {
 namespace {
 
 Endpoint endpoint_at(const std::string& path, const std::string& name = "model")
@@ -338,3 +337,5 @@ TEST_CASE("B-52: a broker that the command could be and that may be dumpable is 
     unseen.uid = std::nullopt;
     CHECK(broker_advice(unseen, other) == said("an unknown uid"));
 }
+
+} // namespace anchorhold::endpoint_check_test

@@ -3,8 +3,7 @@
 
 #include <cstdlib>
 
-using namespace anchorhold;
-
+namespace anchorhold::env_edit_test {
 namespace {
 
 Plan with_env(std::vector<std::pair<std::string, std::string>> env)
@@ -181,3 +180,5 @@ TEST_CASE("an exemption counts what the profile sets, and replaces every entry o
     CHECK(edited(R"({"process":{"env":["https_proxy=p"]}})", plan).text ==
           R"({"process":{"env":["https_proxy="]}})");
 }
+
+} // namespace anchorhold::env_edit_test

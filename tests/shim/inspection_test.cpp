@@ -18,8 +18,7 @@ std::ostream& operator<<(std::ostream& out, const Finding& finding)
 
 } // namespace anchorhold
 
-using namespace anchorhold;
-
+namespace anchorhold::inspection_test {
 namespace {
 
 using Findings = std::vector<Finding>;
@@ -348,3 +347,5 @@ TEST_CASE("whose network a container gets is told by its namespace entry, and by
     CHECK(given(at("/run/netns/x"), "{}") == GivenNetns::engines);
     CHECK(given(at("/run/docker/netns/default"), setkey) == GivenNetns::other);
 }
+
+} // namespace anchorhold::inspection_test

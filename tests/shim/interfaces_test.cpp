@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
+namespace anchorhold::interfaces_test {
 
 TEST_CASE("interfaces are read from the kernel's table")
 {
@@ -15,3 +15,5 @@ TEST_CASE("interfaces are read from the kernel's table")
     CHECK(interfaces_in("").empty());
     CHECK(interfaces_in("lo:").size() == 1);
 }
+
+} // namespace anchorhold::interfaces_test

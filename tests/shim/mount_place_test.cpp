@@ -6,8 +6,7 @@
 #include <doctest/doctest.h>
 #include <initializer_list>
 
-using namespace anchorhold;
-
+namespace anchorhold::mount_place_test {
 namespace {
 
 void link(const Scratch& image, const std::string& at, const std::string& target)
@@ -173,3 +172,5 @@ TEST_CASE("a path is made normal without looking at it")
     CHECK(normal_path("a/./b/../c") == "/a/c");
     CHECK(normal_path("/../../x/..") == "/");
 }
+
+} // namespace anchorhold::mount_place_test

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::mounts_test {
 namespace {
 
 std::string mounts(const std::string& entries)
@@ -376,3 +375,5 @@ TEST_CASE("control characters in a source are escaped in what is said")
     CHECK(seen_in(bind(odd, R"("bind")"), context_of(scratch)).channels ==
           Texts{"mounts[0].source: " + scratch.path() + "/a\\x1b[31m is writable at /data"});
 }
+
+} // namespace anchorhold::mounts_test

@@ -5,8 +5,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::namespaces_test {
 namespace {
 
 using Findings = std::vector<Finding>;
@@ -126,3 +125,5 @@ TEST_CASE("a pod's own pid and ipc namespaces are its containers', unless the ne
         CHECK(seen({}, true).voids.size() == 1); // no pod of ours
     }
 }
+
+} // namespace anchorhold::namespaces_test

@@ -4,8 +4,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::owned_path_test {
 namespace {
 
 std::string judge(const std::string& path)
@@ -67,3 +66,5 @@ TEST_CASE("what is not there cannot be trusted")
 {
     CHECK(judge("/nowhere/at/all").starts_with("look at /nowhere: "));
 }
+
+} // namespace anchorhold::owned_path_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::pinned_names_test {
 namespace {
 
 std::string refusal(const std::string& answer)
@@ -71,3 +70,5 @@ TEST_CASE("an answer that is anything else is refused")
         CHECK(refusal(std::string(R"({"a.org":[],"b.org":[")") + address + "\"]}") ==
               "[\"b.org\"][0]: \"" + std::string(address) + "\" is no address as we write it");
 }
+
+} // namespace anchorhold::pinned_names_test

@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::private_log_test {
 namespace {
 
 const std::string debug = R"({"level":"debug","msg":"a","time":"t"})"
@@ -99,3 +98,5 @@ TEST_CASE("where there is no log of the engine's nothing is replaced")
     CHECK(log->words() == session.rest);
     log->pass_on();
 }
+
+} // namespace anchorhold::private_log_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::process_edit_test {
 namespace {
 
 Plan plan_with(std::vector<std::pair<std::string, std::string>> env = {})
@@ -155,3 +154,5 @@ TEST_CASE("crun's flags for removed variables and capabilities are dropped (C-22
     for (const char* odd : {"12", "0xd", "cap_net_raw", "CAP_NET_RAW "})
         CHECK(kept({"exec", "--cap", odd, "id", "env"}, Flavour::crun)[0].starts_with("--cap: "));
 }
+
+} // namespace anchorhold::process_edit_test

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-using namespace anchorhold;
-
+namespace anchorhold::report_test {
 namespace {
 
 LogTarget target(const std::vector<std::string>& rest, Flavour flavour = Flavour::runc)
@@ -71,3 +70,5 @@ TEST_CASE("R8 an error stays one line of less than a kilobyte whatever the world
     CHECK(std::ranges::none_of(line, [](char byte) { return byte >= 0 && byte < ' '; }));
     CHECK(log_record(LogFormat::json, line, 0).size() < 4096);
 }
+
+} // namespace anchorhold::report_test

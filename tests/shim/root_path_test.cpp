@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace anchorhold;
+namespace anchorhold::root_path_test {
 
 TEST_CASE("root.path is looked at like a mount, and is no writable channel")
 {
@@ -160,3 +160,5 @@ TEST_CASE("a socket of the root's own tree is a channel when somebody serves it"
     CHECK(seen.voids == Texts());
     CHECK(seen.channels == Texts{"root.path: " + root + "/db.sock can be connected to"});
 }
+
+} // namespace anchorhold::root_path_test

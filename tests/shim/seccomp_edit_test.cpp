@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::seccomp_edit_test {
 namespace {
 
 std::string obstacle(const std::string& text)
@@ -276,3 +275,5 @@ TEST_CASE("a member of the wrong type is refused by name")
               "edit seccomp: narrow socket: read rule: read argument: "
               "linux.seccomp.syscalls[0].args[0].value: expected an unsigned 64-bit integer");
 }
+
+} // namespace anchorhold::seccomp_edit_test

@@ -9,8 +9,7 @@
 #include <array>
 #include <set>
 
-using namespace anchorhold;
-
+namespace anchorhold::seccomp_model_test {
 namespace {
 
 std::uint64_t number(json::View object, std::string_view key)
@@ -151,3 +150,5 @@ TEST_CASE("engines' own configs come back changed in nothing but the rules that 
                 }
     }
 }
+
+} // namespace anchorhold::seccomp_model_test

@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace anchorhold;
-
+namespace anchorhold::session_test {
 namespace {
 
 Session session_of(std::vector<const char*> argv)
@@ -123,3 +122,5 @@ TEST_CASE("a call without words does not look behind its end")
 {
     CHECK(open_session({}).rest.empty());
 }
+
+} // namespace anchorhold::session_test
