@@ -75,19 +75,20 @@ down() { call down "$@" <<<'{"id":"c","status":"stopped"}'; }
 # $status and $said.
 mkfifo "$lab/events"
 meddled() {
-    local events line verb=$1 call=$2 ordinal=$3
+    local events line pid verb=$1 call=$2 ordinal=$3
     shift 3
     {
         "$verb" strace -f -qq -o "$lab/events" -e "trace=$call" -e "inject=$call:signal=SIGSTOP:when=$ordinal"
         echo "$status $said" >"$lab/result"
     } &
+    pid=$! # the command may start processes as well
     exec {events}<"$lab/events"
     while read -r -u "$events" line && [[ $line != *"stopped by SIGSTOP"* ]]; do :; done
     "$@"
     kill -CONT "${line%% *}"
     cat <&"$events" >"$lab/more" # so that strace may end
     exec {events}<&-
-    wait $!
+    wait $pid
     read -r status said <"$lab/result"
 }
 
