@@ -167,7 +167,7 @@ lost() {
     local cell
     start_broker lost
     bundle lost "$(asks_for lost)" \
-        sh -c 'trap "exit 42" TERM; echo up
+        sh -c 'trap "exit 42" TERM; attempt ask=8080 | grep reached || { echo no; exit 3; }
                while :; do attempt ask=8080 >/dev/null; sleep 1 & wait; done'
     start_ready in_cell lost 2>"$lab/lost.err"
     cell=$!
