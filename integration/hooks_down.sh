@@ -90,8 +90,7 @@ plan '.id = "x"'
 up
 down
 check "the reason of a failed up waits for its creator" same failed "$(record .state)"
-jq '.creator.start += 1' "$state/runs/$key/record.json" >"$lab/edited"
-cp "$lab/edited" "$state/runs/$key/record.json"
+creator_dies
 down
 check "and is kept when he is gone" same 'failed the runtime calls this container "c"' \
     "$(last '"\(.state) \(.reason)"')"
@@ -101,8 +100,7 @@ end_cell
 cell
 plan
 up
-jq '.init.start += 1' "$state/runs/$key/record.json" >"$lab/edited"
-cp "$lab/edited" "$state/runs/$key/record.json"
+edit '.init.start += 1'
 down
 nothing_left "a pid that was given to another process keeps nothing"
 end_cell
@@ -143,9 +141,7 @@ for was in planned enforced ended failed; do
             cell
             plan
             up
-            jq ".state = \"$was\" | .creator.start += $creator | .init.start += $owner" \
-                "$state/runs/$key/record.json" >"$lab/edited"
-            cp "$lab/edited" "$state/runs/$key/record.json"
+            edit ".state = \"$was\" | .creator.start += $creator | .init.start += $owner"
             before=$(ruleset; links)
             down
             check "down of $was, creator off by $creator, init off by $owner, loosens nothing" \
@@ -214,12 +210,10 @@ while read -r name ordinal; do
     cell
     plan
     up strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:signal=KILL:when=$ordinal"
-    was=$(record .state)
+    recorded planned || recorded enforced || bad+="$name $ordinal: state $(record .state); "
     tight=$(ruleset)
     # Its creator dies as well; nobody calls anything but the sweep.
-    jq '.creator.start += 1' "$state/runs/$key/record.json" >"$lab/edited"
-    cp "$lab/edited" "$state/runs/$key/record.json"
-    [ "$was" = planned ] || [ "$was" = enforced ] || bad+="$name $ordinal: state $was; "
+    creator_dies
     gc >/dev/null || bad+="$name $ordinal: gc failed; "
     [ "$tight" = "$(ruleset)" ] || bad+="$name $ordinal: the namespace changed; "
     end_cell
@@ -243,7 +237,7 @@ while read -r name ordinal; do
     down strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:signal=KILL:when=$ordinal"
     down
     [ -z "$(left)" ] || bad+="$name $ordinal: $(left); "
-    [ "$(last .state)" = ended ] || bad+="$name $ordinal: no last record; "
+    ended_on_record || bad+="$name $ordinal: no last record; "
 done <"$lab/steps"
 check "down was killed at each of its steps" test "$(wc -l <"$lab/steps")" -gt 10
 check "and the next one finished every time" same "" "$bad"

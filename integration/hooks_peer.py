@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """serve ADDRESS PORT: answers every tcp connection and udp datagram with "hello".
-ask tcp|udp ADDRESS PORT: prints the answer, or how it was refused, or "silence" after 3 s."""
+ask tcp|udp=ADDRESS:PORT[@SOURCE]...: all at once; prints each answer, or how it was refused, or
+"silence" after 3 s, on one line, in the order of asking."""
 import errno
 import socket
 import sys
@@ -32,24 +33,38 @@ def serve(address, port):
         udp.sendto(b"hello", peer)
 
 
-def ask(protocol, address, port, source=None):
-    kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
-    client = socket.socket(family(address), kind)
+def ask(word, answers):
+    protocol, _, place = word.partition("=")
+    place, _, source = place.partition("@")
+    address, _, port = place.rpartition(":")
+    client = socket.socket(
+        family(address), socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+    )
     client.settimeout(3)
     try:
         if source:
             client.bind((source, 0))
-        client.connect((address, port))
+        client.connect((address, int(port)))
         if protocol == "udp":
             client.send(b"anybody?")
-        print(client.recv(64).decode())
+        answers[word] = client.recv(64).decode()
     except TimeoutError:
-        print("silence")
+        answers[word] = "silence"
     except OSError as error:
-        print(errno.errorcode[error.errno])
+        answers[word] = errno.errorcode[error.errno]
+
+
+def ask_all(words):
+    answers = {}
+    threads = [threading.Thread(target=ask, args=(word, answers)) for word in words]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(*(answers[word] for word in words))
 
 
 if sys.argv[1] == "serve":
     serve(sys.argv[2], int(sys.argv[3]))
 else:
-    ask(sys.argv[2], sys.argv[3], int(sys.argv[4]), *sys.argv[5:])
+    ask_all(sys.argv[2:])

@@ -57,27 +57,27 @@ serve "${server[@]}" "$host" 7000
 serve nsenter -t "$init" -n "${server[@]}" "$guest" 7001
 serve nsenter -t "$init" -n "${server[@]}" 127.0.0.11 53
 serve nsenter -t "$init" -n "${server[@]}" 127.0.0.1 7002
-from_host() { python3 "$here/hooks_peer.py" ask "$@"; }
-check "R17 tcp over a link that came later is reset" same ECONNREFUSED "$(ask tcp "$host" 7000)"
-check "R17 udp over a link that came later is refused at once" same EPERM "$(ask udp "$host" 7000)"
-check "nobody gets in by a link that came later" same silence "$(from_host tcp "$guest" 7001)"
-check "Docker's resolver is reset by tcp" same ECONNREFUSED "$(ask tcp 127.0.0.11 53)"
-check "Docker's resolver is refused by udp" same EPERM "$(ask udp 127.0.0.11 53)"
-check "loopback works by tcp" same hello "$(ask tcp 127.0.0.1 7002)"
-check "loopback works by udp" same hello "$(ask udp 127.0.0.1 7002)"
+from_host() { "${peer[@]}" ask "$@"; }
+check "R17 tcp over a link that came later is reset" same ECONNREFUSED "$(ask "tcp=$host:7000")"
+check "R17 udp over a link that came later is refused at once" same EPERM "$(ask "udp=$host:7000")"
+check "nobody gets in by a link that came later" same silence "$(from_host "tcp=$guest:7001")"
+check "Docker's resolver is reset by tcp" same ECONNREFUSED "$(ask tcp=127.0.0.11:53)"
+check "Docker's resolver is refused by udp" same EPERM "$(ask udp=127.0.0.11:53)"
+check "loopback works by tcp" same hello "$(ask tcp=127.0.0.1:7002)"
+check "loopback works by udp" same hello "$(ask udp=127.0.0.1:7002)"
 # An engine's NAT rule sends a packet for loopback elsewhere, after output took it for loopback's.
 inside nft 'add table ip nat; add chain ip nat out { type nat hook output priority -100; }; add rule ip nat out ip daddr 127.0.0.5 dnat to '$host
 check "a packet for loopback that is sent elsewhere by NAT does not leave" same EPERM \
-    "$(ask udp 127.0.0.5 7000 "$guest")"
+    "$(ask "udp=127.0.0.5:7000@$guest")"
 inside nft delete chain inet anchorhold postrouting
 inside nft delete chain inet anchorhold input
-check "control: without the last chain it does" same hello "$(ask udp 127.0.0.5 7000 "$guest")"
+check "control: without the last chain it does" same hello "$(ask "udp=127.0.0.5:7000@$guest")"
 inside nft delete table inet anchorhold
-check "control: without the table tcp gets out" same hello "$(ask tcp "$host" 7000)"
-check "control: without the table udp gets out" same hello "$(ask udp "$host" 7000)"
-check "control: without the table one gets in" same hello "$(from_host tcp "$guest" 7001)"
+check "control: without the table tcp gets out" same hello "$(ask "tcp=$host:7000")"
+check "control: without the table udp gets out" same hello "$(ask "udp=$host:7000")"
+check "control: without the table one gets in" same hello "$(from_host "tcp=$guest:7001")"
 check "control: without the table the resolver answers" same "hello hello" \
-    "$(ask tcp 127.0.0.11 53) $(ask udp 127.0.0.11 53)"
+    "$(ask tcp=127.0.0.11:53 udp=127.0.0.11:53)"
 end_cell
 
 # ---- whose call, whose namespace ----------------------------------------------------------------
@@ -163,7 +163,7 @@ plan
 plug
 inside ip link add v0 type veth peer name v1
 serve "${server[@]}" "$host" 7010
-check "control: before, a hook's link reaches the host" same hello "$(ask tcp "$host" 7010)"
+check "control: before, a hook's link reaches the host" same hello "$(ask "tcp=$host:7010")"
 up
 worked "links that an engine's hook put in are no failure"
 check "they are gone" same lo "$(links)"
