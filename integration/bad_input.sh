@@ -19,27 +19,31 @@ options=()
 
 # A bundle that is fine, of a root that asks for its model. Its first hook shows whether a runtime
 # ever saw it, its command whether a process ever ran.
-fine_bundle() {
-    bundle bad "$(asks_for model) | .root.readonly = false
-        | .hooks.prestart = [{path: \"$(command -v touch)\", args: [\"touch\", \"$lab/seen\"]}]" \
-        touch /ran
+bundle bad "$(asks_for model) | .root.readonly = false
+    | .hooks.prestart = [{path: \"$(command -v touch)\", args: [\"touch\", \"$lab/seen\"]}]" \
+    touch /ran
+mv "$bad/config.json" "$lab/fine.json"
+fine_bundle() { # [FILTER]: after that edit
+    rm -rf "$bad/config.json"
+    jq "${1:-.}" "$lab/fine.json" >"$bad/config.json"
 }
 
 create_bad() {
-    rm -f "$lab/seen"
+    rm -f "$lab/seen" "$bad/rootfs/ran"
     timeout 10 "$runtime" --log "$log" --log-format json \
         create --bundle "$bad" "${options[@]}" bad </dev/null >"$lab/out" 2>"$lab/err"
 }
 
 # one_error CODE VERB: stderr and log hold the same line, once.
 one_error() {
-    local line
-    line=$(cat "$lab/err")
-    [ -z "$(cat "$lab/out")" ] || { echo "stdout: $(cat "$lab/out")"; return 1; }
-    [[ $line == "anchorhold: $2"*" ($1)" ]] || { echo "stderr: $line"; return 1; }
-    same 1 "$(wc -l <"$lab/err")" && same "$line" "$(jq -r .msg "$log")" &&
-        same error "$(jq -r .level "$log")" && [ ${#line} -lt 1024 ] &&
-        ! grep -iE 'permission denied|no such file|not permitted|executable file' <<<"$line"
+    local lines line
+    mapfile lines <"$lab/err"
+    [ ! -s "$lab/out" ] || { echo "stdout: $(<"$lab/out")"; return 1; }
+    [[ ${lines[*]} == "anchorhold: $2"*" ($1)"$'\n' ]] || { echo "stderr: ${lines[*]}"; return 1; }
+    line=${lines[0]%$'\n'}
+    same 1 ${#lines[@]} && same "error"$'\n'"$line" "$(jq -r '.level, .msg' "$log")" &&
+        [ ${#line} -lt 1024 ] &&
+        ! [[ ${line,,} =~ permission\ denied|no\ such\ file|not\ permitted|executable\ file ]]
 }
 
 # is_refused CODE [VERB]: create of the bad bundle.
@@ -50,7 +54,7 @@ is_refused() {
     create_bad
     status=$?
     after=$([ ! -f "$bad/config.json" ] || sha256sum "$bad/config.json")
-    "$delegate_path" delete --force bad 2>/dev/null # in case it was accepted
+    [ $status != 0 ] || "$delegate_path" delete --force bad
     same 1 $status && one_error "$1" "${2:-create bad}: " && same "$before" "$after" &&
         [ ! -e "$lab/seen" ] && [ ! -e "$bad/rootfs/ran" ] && nothing_left
 }
@@ -61,14 +65,9 @@ is_accepted() {
     cat "$lab/err"
 }
 
-edit() { # FILTER
-    jq "$1" "$bad/config.json" >"$bad/edited" && mv "$bad/edited" "$bad/config.json"
-}
-
 # refuses CODE NAME FILTER: the fine bundle, after one edit.
 refuses() {
-    fine_bundle
-    edit "$3"
+    fine_bundle "$3"
     check "$2" is_refused "$1"
 }
 
@@ -82,11 +81,11 @@ refuses_text() {
 }
 
 ask() { # ask JSON-OR-SHORT-FORM: a filter that replaces the endpoints
-    jq -nr --arg value "$1" '".annotations[\"dev.anchorhold.endpoints\"] = \($value | tojson)"'
+    annotate dev.anchorhold.endpoints "$1"
 }
 
 annotate() { # annotate KEY VALUE
-    jq -nr --arg key "$1" --arg value "$2" '".annotations[\($key | tojson)] = \($value | tojson)"'
+    echo ".annotations[\"$1\"] = \"${2//\"/\\\"}\""
 }
 
 check "the bundle that all these are made from is accepted" is_accepted
@@ -273,15 +272,14 @@ remember_kernel
 
 # Under a default that leaves containers alone, one that asks not to be is refused whatever fails.
 policy '{default: "open"}'
-fine_bundle
-edit "$(annotate dev.anchorhold.egress off)"
+fine_bundle "$(annotate dev.anchorhold.egress off)"
 stateless() {
     local status
     "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
         create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
     status=$?
-    "$delegate_path" delete --force bad 2>/dev/null # in case it was accepted
-    same 1 $status && contains "$(cat "$lab/err")" "anchorhold: create bad: " &&
+    [ $status != 0 ] || "$delegate_path" delete --force bad
+    same 1 $status && contains "$(<"$lab/err")" "anchorhold: create bad: " &&
         [ ! -e "$lab/seen" ] && nothing_left
 }
 check "off is not open where the state directory cannot be made" stateless
@@ -289,8 +287,7 @@ policy
 
 # ---- how it is said -----------------------------------------------------------------------------
 
-fine_bundle
-edit "$(annotate dev.anchorhold.egress $'\e]0;evil\a\n\u202e')"
+fine_bundle "$(annotate dev.anchorhold.egress $'\e]0;evil\a\n\u202e')"
 check "B-60 escapes in what is quoted" is_refused invalid_request
 check "B-60 no control character reaches the terminal" same "" "$(tr -d '\n -~' <"$lab/err")"
 
