@@ -28,10 +28,9 @@ enter() { # ID FILTER: a container that stays
     bundle "$1" "$2" sh -c 'echo up; exec sleep infinity'
     start_ready "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
     cell=$!
-    key=$("$lab/bin/anchorhold" --ah-state "$lab/state" runs --json |
-        jq -r --arg id "$1" '.[] | select(.id == $id) | .key')
+    read -r key init < <("$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" |
+        jq -r '"\(.key) \(.init.pid)"')
     record=$lab/state/runs/$key/record.json
-    init=$(jq -r .init.pid "$record")
 }
 leave() { # ID
     "$runtime" kill "$1" KILL

@@ -35,17 +35,16 @@ greedy='.process.capabilities |= map_values(. + ["CAP_NET_ADMIN", "CAP_NET_RAW",
 
 cell= # pid of the shim of the cell that runs
 enter() { # ID FILTER: a container that stays
-    local subnet
+    local subnet first
     bundle "$1" "$2" sh -c 'echo up; exec sleep infinity'
     start_ready "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
     cell=$!
-    key=$("$lab/bin/anchorhold" --ah-state "$lab/state" runs --json |
-        jq -r --arg id "$1" '.[] | select(.id == $id) | .key')
+    read -r key init subnet < <("$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" |
+        jq -r '"\(.key) \(.init.pid) \(.network.subnet)"')
     record=$lab/state/runs/$key/record.json
-    init=$(jq -r .init.pid "$record")
-    subnet=$(jq -r .network.subnet "$record")
-    read -r gateway guest < <("$python" -c 'import ipaddress, sys
-print(*list(ipaddress.ip_network(sys.argv[1]))[1:3])' "$subnet")
+    subnet=${subnet%/30} first=${subnet##*.}
+    gateway=${subnet:+${subnet%.*}.$((first + 1))}
+    guest=${subnet:+${subnet%.*}.$((first + 2))}
 }
 leave() { # ID
     "$runtime" kill "$1" KILL
@@ -137,7 +136,7 @@ scoped() { # NAMESPACE-COMMAND... : fe80 of the host's end, asked from inside
 }
 plain_local=$(ip -6 -o addr show dev plain0 scope link | awk '{sub("/.*", "", $4); print $4}')
 until ip -6 -o addr show dev plain0 scope link | grep -qv tentative &&
-    ip -n plain -6 -o addr show dev eth0 scope link | grep -qv tentative; do :; done
+    ip -n plain -6 -o addr show dev eth0 scope link | grep -qv tentative; do sleep 0.1; done
 check "B-20 link-local: the control is reached" contains \
     "$(scoped "$plain_local" ip netns exec plain)" reached
 mac=$(ip -j link show "ah$key" | jq -r '.[].address')
