@@ -707,7 +707,7 @@ import os, signal, socket, sys
 answers = {"ends": lambda *_: os._exit(0), "stays": signal.SIG_IGN}
 signal.signal(signal.SIGTERM, answers[sys.argv[1]])
 os.write(1, b"up\\n")
-with socket.create_connection(("127.0.0.1", %d)) as broker:
+with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as broker:
     try:
         broker.recv(1)
     except ConnectionResetError:
@@ -716,29 +716,32 @@ os.write(1, b"asked\\n")
 while os.read(0, 1):
     pass
 os._exit(7)
-""" % PORT
+"""
 
 
-def asker(directory, limits, answer, **more):
+def asker(directory, limits, answer, port=PORT, **more):
     options = ("--stop-when-lost", limits)
-    command = (PYTHON, "-c", ASKER, answer)
-    return Relay(f"{PORT}={directory}/b", options=options, command=command, **more)
+    command = (PYTHON, "-c", ASKER, answer, str(port))
+    return Relay(f"{port}={directory}/b", options=options, command=command, **more)
 
 
 @case("a command whose broker is lost gets TERM, then KILL, and the run says so with 125")
 def _(directory):
-    for answer, limits in (("ends", "3:1000"), ("stays", "3:0")):
-        for wrapper in ((), AS_FIRST_PROCESS):
-            more = {"wrapper": wrapper, "stderr": subprocess.PIPE}
-            with asker(directory, limits, answer, **more) as relay:
-                command = os.pidfd_open(relay.command_pid)
-                await_end(command)
-                assert relay.process.wait(10) == 125
-                said = relay.process.stderr.read().decode()
-                relay.process.stderr.close()
+    with contextlib.ExitStack() as stack:
+        lost = []
+        for answer, limits in (("ends", "3:1000"), ("stays", "3:0")):
+            for wrapper in ((), AS_FIRST_PROCESS):
+                more = {"port": PORT + len(lost), "wrapper": wrapper, "stderr": subprocess.PIPE}
+                relay = stack.enter_context(asker(directory, limits, answer, **more))
+                lost.append((more["port"], relay, os.pidfd_open(relay.command_pid)))
+        for port, relay, command in lost:
+            await_end(command)
+            assert relay.process.wait(10) == 125
+            said = relay.process.stderr.read().decode()
+            relay.process.stderr.close()
             assert said == (
                 f'anchorhold-relay: broker lost: nobody has listened for endpoint '
-                f'"{PORT}={directory}/b" for 3 s, so the command was stopped\n'
+                f'"{port}={directory}/b" for 3 s, so the command was stopped\n'
             ), said
 
 

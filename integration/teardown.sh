@@ -272,7 +272,8 @@ failed_is_recorded() {
 
 # It has ended, or sleeps (clock_nanosleep) until its turn comes.
 waits_or_ended() { # PID
-    while kill -0 "$1" 2>/dev/null && ! grep -q '^230 ' "/proc/$1/syscall" 2>/dev/null; do :; done
+    local call=
+    while [ "$call" != 230 ] && read -r call _ <"/proc/$1/syscall"; do :; done 2>/dev/null
 }
 
 # The first one's hook has failed and its shim has not heard of it, so its edit still stands.
@@ -303,8 +304,8 @@ after_a_failed_one() {
 check "a run that fails does not fail the next of its bundle" after_a_failed_one
 
 # C-63: ids that the runtime takes, it takes from us too; those it refuses leave nothing.
+bundle odd "$relayed" true
 id_as_below() { # ID
-    bundle odd "$relayed" true
     timeout 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
     local below=$?
     timeout 60 "$runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >"$lab/odd" 2>&1
