@@ -210,6 +210,7 @@ while read -r name ordinal; do
     cell
     plan
     up strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:signal=KILL:when=$ordinal"
+    [ "$status" = 137 ] || bad+="$name $ordinal: not killed; "
     recorded planned || recorded enforced || bad+="$name $ordinal: state $(record .state); "
     tight=$(ruleset)
     # Its creator dies as well; nobody calls anything but the sweep.
@@ -235,6 +236,7 @@ while read -r name ordinal; do
     rm -rf "$state"/{runs,ended,locks}/*
     cp -a "$lab/kept" "$state/runs/$key"
     down strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:signal=KILL:when=$ordinal"
+    [ "$status" = 137 ] || bad+="$name $ordinal: not killed; "
     down
     [ -z "$(left)" ] || bad+="$name $ordinal: $(left); "
     ended_on_record || bad+="$name $ordinal: no last record; "

@@ -68,6 +68,12 @@ lives() {
     nsenter -t "$witness" -n -- timeout 5 bash -c "read -r word </dev/tcp/$gateway/9000; [ \"\$word\" = hello ]"
 }
 
+# strace that stops at the calls it is told and at no other, which takes -f; the processes that the
+# hook starts in a namespace make sockets there and nothing else. It injects errors, but no signals.
+refuse_at() { # CALL ERROR N
+    inject=(strace -f --seccomp-bpf -qq -o /dev/null -e signal=none -e "trace=$1" -e "inject=$1:error=$2:when=$3")
+}
+
 # PATTERN: from the first call that matches on, each that changes something outside of the process,
 # as "name ordinal". Killed before any other call is killed before the next of these.
 steps() {
@@ -94,6 +100,7 @@ up_is_killed() {
         begin "$1"
         kill_at "$name" "$ordinal"
         up "${inject[@]}"
+        [ "$status" = 137 ] || bad+="$name $ordinal: not killed; "
         was=
         ! recorded enforced || was=enforced
         before=$(tight)
@@ -129,6 +136,7 @@ end_is_killed() {
         end_cell
         kill_at "$name" "$ordinal"
         call "$3" "${inject[@]}" </dev/null
+        [ "$status" = 137 ] || bad+="$name $ordinal: not killed; "
         [ -z "$2" ] || lives || bad+="$name $ordinal: the other run does not answer; "
         gc >/dev/null || bad+="$name $ordinal: gc failed; "
         [ "$base" = "$(picture)" ] || bad+="$name $ordinal: $(diff <(echo "$base") <(picture)); "
@@ -158,7 +166,8 @@ up_is_refused() {
     local error=EPERM
     while read -r name ordinal asked; do
         begin "$1"
-        up strace -qq -o /dev/null -e signal=none -e "trace=$name" -e "inject=$name:error=$error:when=$ordinal"
+        refuse_at "$name" $error "$ordinal"
+        up "${inject[@]}"
         if [ "$status" = 0 ]; then # one may go without an answer about listeners
             [ "$said$asked" = twice ] || [ "$said $(record '.verified | contains(["listeners"])')" = " false" ] ||
                 bad+="$name $ordinal: nothing was missed; "
