@@ -140,8 +140,7 @@ run_with() {
     inside=()
     bundle "$1" "$(with_profile "$1")" calls /victim/broker.sock
     take inside < <(in_cell "$1")
-    bundle "$1" "$(with_profile "$1")" calls /victim/broker.sock
-    take control < <(without_us "$1" .)
+    take control < <(timeout 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null)
 }
 
 for name in "${profiles[@]}"; do
