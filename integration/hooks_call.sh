@@ -53,7 +53,7 @@ text = sys.stdin.buffer.read()[:-2] + b",\"annotations\":{\"a\":\"" + b"x" * (3 
 for byte in text[:1 << 16]:
     os.write(1, bytes((byte,)))
 sys.stdout.buffer.write(text[1 << 16:])'
-call up < <(told | python3 -c "$trickle")
+call up < <(told | /usr/bin/python3 -c "$trickle")
 worked "3 MiB of annotations are read, 64 KiB of them in writes of one byte"
 end_cell
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-needs root strace nft ip jq python3 setpriv
+needs root strace nft ip jq /usr/bin/python3 setpriv
 enter_lab "$@"
 
 hook=$lab/libexec/anchorhold/anchorhold-hook
@@ -140,7 +140,7 @@ serve() {
     exec {ready}< <(exec "$@" 2>&1)
     read -r -u "$ready"
 }
-peer=(python3 -IS "$here/hooks_peer.py")
+peer=(/usr/bin/python3 -IS "$here/hooks_peer.py")
 server=("${peer[@]}" serve)
 # ask PROTOCOL=ADDRESS:PORT[@SOURCE]...: from inside the cell: what a client gets there.
 ask() { inside "${peer[@]}" ask "$@"; }

@@ -4,7 +4,7 @@
 # form. The laboratory's host has a hosts file and a name server that never answers.
 . "$(dirname "$0")/lib.sh"
 
-needs root jq python3 unshare
+needs root jq /usr/bin/python3 unshare
 enter_lab "$@"
 hook=$lab/libexec/anchorhold/anchorhold-hook
 
@@ -46,7 +46,7 @@ many=$(seq -f 'n%g.example' 300)
 check "hundreds of names are answered" same 301 "$(resolve two.example $many | head -n 1 | jq length)"
 
 have nsswitch.conf 'hosts: files dns'
-exec {asked}< <(exec python3 -c '
+exec {asked}< <(exec /usr/bin/python3 -c '
 import socket
 server = socket.socket(type=socket.SOCK_DGRAM)
 server.bind(("127.0.0.1", 53))

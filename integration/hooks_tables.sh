@@ -5,11 +5,11 @@
 # addresses of later, not past a link that comes later.
 . "$(dirname "$0")/lib.sh"
 
-needs root nft ip nsenter python3
+needs root nft ip nsenter /usr/bin/python3
 enter_lab "$@"
 
 tables=$AH_TABLES
-peer=(python3 -IS "$here/hooks_peer.py")
+peer=(/usr/bin/python3 -IS "$here/hooks_peer.py")
 server=("${peer[@]}" serve)
 sealed=(key=00000000000a posture=sealed subnet=198.18.0.0/30 port=7000)
 filtered=(key=00000000000b posture=filtered subnet=198.18.0.4/30 port=7000
