@@ -9,24 +9,23 @@ proxy_env='["PATH=/bin", "HTTP_PROXY=http://proxy.example:3128",
 # make_rootfs DIR: busybox under all its names, and two glibc programs: one that asks for names, and
 # a shell that edits no lines.
 make_rootfs() {
-    local applet program library
+    local program
     mkdir -p "$1"/{bin,dev,etc,proc,sys,tmp,home}
     chmod 1777 "$1/tmp"
     cp "$(command -v busybox)" "$1/bin/busybox"
-    for applet in $(busybox --list); do
-        [ "$applet" = busybox ] || ln -sf busybox "$1/bin/$applet"
-    done
+    "$1/bin/busybox" --install "$1/bin"
     for program in getent dash; do
         program=$(command -v "$program")
         cp "$program" "$1/bin"
-        for library in $(ldd "$program" | grep -o '/[^ ]*'); do
-            mkdir -p "$1$(dirname "$library")"
-            cp -L "$library" "$1$library"
-        done
+        add_libraries "$1" "$program"
     done
     [ ! -f "$lab/bin/attempt" ] || cp "$lab/bin/attempt" "$1/bin/attempt"
     echo 'root:x:0:0:root:/:/bin/sh' >"$1/etc/passwd"
     echo 'nameserver 1.1.1.1' >"$1/etc/resolv.conf"
+}
+
+add_libraries() { # ROOT PROGRAM: what PROGRAM is linked with
+    ldd "$2" 2>/dev/null | grep -o '/[^ ]*' | xargs -r cp -L --parents -t "$1"
 }
 
 # add_blob LAYOUT FILE: files FILE under its digest and prints the descriptor's members.

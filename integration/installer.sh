@@ -18,18 +18,11 @@ remember_kernel
 
 node=$lab/node
 main=$node/etc/containerd/config.toml
-add_libraries() { # PROGRAM
-    local library
-    for library in $(ldd "$1" 2>/dev/null | grep -o '/[^ ]*'); do
-        mkdir -p "$node$(dirname "$library")"
-        cp -L "$library" "$node$library"
-    done
-}
 make_rootfs "$node"
 mkdir -p "$node"/{opt,run,usr/bin,usr/sbin}
 mount --no-mtab --bind /proc "$node/proc"
-add_libraries "$lab/libexec/anchorhold/anchorhold-hook"
-add_libraries "$(command -v containerd)"
+add_libraries "$node" "$lab/libexec/anchorhold/anchorhold-hook"
+add_libraries "$node" "$(command -v containerd)"
 touch "$node/usr/bin/containerd"
 cat >"$node/bin/systemctl" <<'SYSTEMCTL'
 #!/bin/sh
