@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speaks to an engine as a kubelet does, over the socket of its Container Runtime Interface.
 
-cri.py [--deadline SECONDS] SOCKET COMMAND...
+cri.py SERVED
+
+serves there whoever calls with cri_call.py SERVED [--deadline SECONDS] SOCKET COMMAND...; it prints one
+line when it does. What speaks gRPC takes longer to load than most calls do.
 
     version                     the engine's name, as crictl(1) prints it
     ready IMAGE...              returns once the engine serves, has a network and knows the images
@@ -27,10 +30,13 @@ import base64
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
+import traceback
 import urllib.parse
 
 import grpc
@@ -38,25 +44,25 @@ from google.protobuf import descriptor_pb2, json_format, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+DESCRIBED = subprocess.run(
+    ["protoc", "-I", HERE, "--descriptor_set_out=/dev/stdout", "cri.proto"],
+    check=True, stdout=subprocess.PIPE,
+).stdout
+POOL = DescriptorPool()
+for described in descriptor_pb2.FileDescriptorSet.FromString(DESCRIBED).file:
+    POOL.Add(described)
+FACTORY = message_factory.MessageFactory(POOL)
 
 
 class Engine:
     """Every call of cri.proto as a method: engine.StopContainer(container_id=..., timeout=5)."""
 
     def __init__(self, path, deadline):
-        described = subprocess.run(
-            ["protoc", "-I", HERE, "--descriptor_set_out=/dev/stdout", "cri.proto"],
-            check=True, stdout=subprocess.PIPE,
-        ).stdout
-        self.pool = DescriptorPool()
-        for file in descriptor_pb2.FileDescriptorSet.FromString(described).file:
-            self.pool.Add(file)
-        self.factory = message_factory.MessageFactory(self.pool)
         self.channel = grpc.insecure_channel(f"unix:{path}")
         self.deadline = deadline
 
     def message(self, name):
-        return self.factory.GetPrototype(self.pool.FindMessageTypeByName(f"runtime.v1.{name}"))
+        return FACTORY.GetPrototype(POOL.FindMessageTypeByName(f"runtime.v1.{name}"))
 
     def read(self, name, path):
         with open(path, encoding="utf-8") as file:
@@ -264,15 +270,15 @@ COMMANDS = {
 } | {"exec": execute}
 
 
-def main():
+def run(words):
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--deadline", type=float, default=100)
     parser.add_argument("socket")
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("words", nargs=argparse.REMAINDER)
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     try:
-        return COMMANDS[asked.command](Engine(asked.socket, asked.deadline), *asked.words)
+        return COMMANDS[asked.command](Engine(asked.socket, asked.deadline), *asked.words) or 0
     except grpc.RpcError as error:
         why = f"{error.code().name}: {error.details()}"
     except (OSError, ValueError, json_format.ParseError) as error:
@@ -281,4 +287,39 @@ def main():
     return 1
 
 
-sys.exit(main())
+def end_with(caller):
+    caller.recv(1)
+    os._exit(1)
+
+
+def answer(caller):
+    """With the caller's stdin, stdout and stderr, and for no longer than it waits."""
+    words, files, _, _ = socket.recv_fds(caller, 1 << 17, 3)
+    for ours, theirs in enumerate(files):
+        os.dup2(theirs, ours)
+        os.close(theirs)
+    threading.Thread(target=end_with, args=[caller], daemon=True).start()
+    status = run(words.decode().split("\0"))
+    sys.stdout.flush()
+    caller.send(bytes([status]))
+
+
+def main():
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(sys.argv[1])
+    listener.listen()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    print("listening", flush=True)
+    while True:
+        caller, _ = listener.accept()
+        if os.fork() == 0: # before there is a channel, which a child could not use
+            try:
+                answer(caller)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        caller.close()
+
+
+main()

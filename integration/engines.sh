@@ -194,7 +194,7 @@ boot_containerd() {
 
 stop_containerd() {
     kill "$containerd"
-    tail --pid="$containerd" -f /dev/null
+    wait_for_end "$containerd"
 }
 
 in_ctr() {
@@ -247,7 +247,7 @@ start_docker() {
 
 stop_docker() { # stop_docker [SIGNAL]
     kill -"${1:-TERM}" "$dockerd"
-    tail --pid="$dockerd" -f /dev/null
+    wait_for_end "$dockerd"
 }
 
 in_docker() {

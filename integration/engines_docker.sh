@@ -314,12 +314,14 @@ pids_of() {
 check "update" updated
 
 healthy() {
-    local events word
+    local events watcher word
     exec {events}< <(exec timeout 60 "$docker" events --format '{{.Status}}' \
         --filter event=health_status)
+    watcher=$!
     start_long healthy --health-interval 1s \
         --health-cmd 'attempt ask=8080 && ! env | grep -i proxy'
     read -r word <&"$events"
+    kill "$watcher" # which holds what check reads
     exec {events}<&-
     same "health_status: healthy" "$word" && remove healthy
 }
