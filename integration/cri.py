@@ -312,10 +312,10 @@ def main():
     print("listening", flush=True)
     while True:
         caller, _ = listener.accept()
-        if os.fork() == 0: # before there is a channel, which a child could not use
+        if os.fork() == 0:  # before there is a channel, which a child could not use
             try:
                 answer(caller)
-            except BaseException:
+            except Exception:
                 traceback.print_exc()
             finally:
                 os._exit(1)

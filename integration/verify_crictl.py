@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 
+import cri_call
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--timeout", required=True)
 parser.add_argument("--runtime-endpoint", default=os.environ.get("CONTAINER_RUNTIME_ENDPOINT"))
@@ -28,6 +30,5 @@ words = {
     "stopp": lambda: ["stopp", asked.id],
     "rmp": lambda: ["rmp", asked.id],
 }[asked.command]()
-cri = os.path.join(os.path.dirname(os.path.realpath(__file__)), "cri.py")
-socket = asked.runtime_endpoint.removeprefix("unix://")
-os.execv(sys.executable, [sys.executable, cri, socket] + words)
+engine = asked.runtime_endpoint.removeprefix("unix://")
+sys.exit(cri_call.call("/run/lab/cri", [engine] + words))
