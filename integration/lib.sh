@@ -35,6 +35,9 @@ needs() {
     done
 }
 
+needs gojq
+jq() { gojq "$@"; } # a tenth of the time, and a run of all files calls it 5,000 times
+
 # ---- the laboratory -----------------------------------------------------------------------------
 
 # Runs the file again inside; returns only there.
