@@ -14,11 +14,10 @@ line when it does. What speaks gRPC takes longer to load than most calls do.
     statep POD; podip POD       its state, its address
     infop POD                   the engine's own JSON about it
     create POD FILE PODFILE     a container from the JSON of a ContainerConfig; prints its id
-    repeat COUNT POD FILE PODFILE   as many, one after the other, each started and to its end
+    run COUNT POD FILE PODFILE  as many, one after the other, each to its end; the last one's status
     start ID; stop ID [GRACE]; rm ID; containers
     state ID; info ID
     resize ID BYTES             another memory limit, while it runs
-    wait ID                     returns when it has ended, with its exit status
     exec ID -- WORD...          passes stdout, stderr and the exit status on
     portforward POD PORT        stdin to PORT of the pod, and its answer to stdout
 
@@ -195,14 +194,15 @@ def wait(engine, container):
     return status.exit_code
 
 
-def repeat(engine, count, pod, file, pod_file):
+def run(engine, count, pod, file, pod_file):
     config = engine.read("ContainerConfig", file)
     sandbox = engine.read("PodSandboxConfig", pod_file)
     for _ in range(int(count)):
         made = engine.CreateContainer(pod_sandbox_id=pod, config=config, sandbox_config=sandbox)
         start(engine, made.container_id)
-        wait(engine, made.container_id)
+        status = wait(engine, made.container_id)
         rm(engine, made.container_id)
+    return status
 
 
 def execute(engine, container, *words):
@@ -269,11 +269,11 @@ def portforward(engine, pod, port):
 COMMANDS = {
     command.__name__: command
     for command in (version, ready, runp, stopp, rmp, pods, statep, podip, infop, create, start,
-                    stop, rm, repeat, containers, resize, state, info, wait, portforward)
+                    stop, rm, run, containers, resize, state, info, portforward)
 } | {"exec": execute}
 
 
-def run(words):
+def obey(words):
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--deadline", type=float, default=100)
     parser.add_argument("socket")
@@ -302,7 +302,7 @@ def answer(caller):
         os.dup2(theirs, ours)
         os.close(theirs)
     threading.Thread(target=end_with, args=[caller], daemon=True).start()
-    status = run(words.decode().split("\0"))
+    status = obey(words.decode().split("\0"))
     sys.stdout.flush()
     caller.send(bytes([status]))
 

@@ -149,28 +149,19 @@ start_container() { # as create_container
     create_container "$@" && cri start "$(id_of "$1")"
 }
 
-# to_its_end POD/NAME JQ-FILTER WORD...: what it printed; its exit status.
+# to_its_end POD/NAME JQ-FILTER WORD...: what it printed; its exit status. count=NUMBER before it: as
+# many, one after the other; what all of them printed.
 to_its_end() {
-    local status
-    start_container "$@" || return
-    cri wait "$(id_of "$1")"
+    local pod=${1%/*} status
+    word_container "$@"
+    cri run "${count:-1}" "$(id_of "$pod")" "$lab/pods/$1.json" "$lab/pods/$pod.json"
     status=$?
     logged "$1"
-    cri rm "$(id_of "$1")"
     return $status
 }
 
 logged() { # POD/NAME: what its latest attempt printed
     cut -d' ' -f4- "$lab/pods/$1.$(($(attempts "$1") - 1)).log"
-}
-
-# to_its_end_each COUNT POD/NAME JQ-FILTER WORD...: what all of them printed.
-to_its_end_each() {
-    local count=$1 pod=${2%/*}
-    shift
-    word_container "$@"
-    cri repeat "$count" "$(id_of "$pod")" "$lab/pods/$1.json" "$lab/pods/$pod.json" &&
-        logged "$1"
 }
 
 # first_instructions COUNT POD/NAME: a container whose first instructions connect, twice, COUNT times
@@ -180,7 +171,7 @@ first_instructions() {
     local into=$lab/first
     mkdir -p "$into"
     : >"$into/said"
-    to_its_end_each "$1" "$2" ".mounts += [{containerPath: \"/first\", hostPath: \"$into\"}]" \
+    count=$1 to_its_end "$2" ".mounts += [{containerPath: \"/first\", hostPath: \"$into\"}]" \
         attempt into=/first/said tcp=1.1.1.1:443 tcp=1.1.1.1:443 >/dev/null
     echo "$(grep -c '^tcp=.* reached' "$into/said") reached," \
         "$(grep -c '^tcp=.* refused' "$into/said") refused"

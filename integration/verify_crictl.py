@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -SE
 # SPDX-License-Identifier: Apache-2.0
 """As much of crictl(1), which Debian 12 does not have, as `anchorhold verify` asks of it."""
 
