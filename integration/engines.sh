@@ -94,11 +94,13 @@ judge_granted() {
 }
 
 refused_at_once() { # ANSWERS WORD: in under a second
-    local took
+    local line=$'\n'$1 took
     contains "$1" "$2 refused" || return
-    took=$(awk -v begin="$2 refused" 'index($0, begin) == 1' <<<"$1" |
-        sed -n 's/.*(\([0-9]*\) ms)$/\1/p')
-    [ "${took:-1000}" -lt 1000 ] || { echo "$2 took ${took:-?} ms"; return 1; }
+    line=${line#*$'\n'"$2 refused"}
+    line=${line%%$'\n'*}
+    took=${line##*\(}
+    took=${took% ms)}
+    [[ $took =~ ^[0-9]+$ && $took -lt 1000 ]] || { echo "$2 took ${took:-?} ms"; return 1; }
 }
 
 # ---- what stops on the way -----------------------------------------------------------------------

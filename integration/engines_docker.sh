@@ -152,22 +152,24 @@ check "nothing is left of those" nothing_left
 
 # The resolver at 127.0.0.11 is there on every user-defined network, and answers from the host.
 network_ways=(tcp=1.1.1.1:443 tcp=203.0.113.2:7000 dns-udp=1.1.1.1 dns-udp=127.0.0.11
-    dns-tcp=127.0.0.11 'sh=getent ahosts example.test' "sh=ip -4 addr show dev eth0")
+    dns-tcp=127.0.0.11 'sh=getent ahosts example.test' "sh=ip -4 addr show dev eth0"
+    "sh=ip -4 addr show dev eth1")
 # live RUNTIME NETWORK: a container that lives in NETWORK, and is plugged into another one.
 live() {
     docker_run "$1" --detach --name "live-$1" --network "$2" cell:1 sleep infinity >/dev/null
     in_docker network connect web "live-$1"
 }
 in_docker network create other >/dev/null
-live plain other
-without_us=$(in_docker exec live-plain attempt "${network_ways[@]}" 'sh=ip -4 addr show dev eth1')
-live off other
-live model other
-for way in "${network_ways[@]}" 'sh=ip -4 addr show dev eth1'; do
-    check "network connect: without us, $way" contains "$without_us" "$way reached"
+declare -A answers
+for profile in plain off model; do
+    live $profile other
+    answers[$profile]=$(in_docker exec live-$profile attempt "${network_ways[@]}")
+done
+for way in "${network_ways[@]}"; do
+    check "network connect: without us, $way" contains "${answers[plain]}" "$way reached"
     for profile in off model; do
-        check "R16 network connect: refused under $profile, $way" refused_at_once \
-            "$(in_docker exec "live-$profile" attempt "$way")" "$way"
+        check "R16 network connect: refused under $profile, $way" \
+            refused_at_once "${answers[$profile]}" "$way"
     done
 done
 check "network connect: the model still answers" \
@@ -211,9 +213,10 @@ check "granted: the record says so" same "enforced filtered in-place" \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$(record_of place)")"
 judge_granted "granted, from an exec and after network connect" \
     "$(in_docker exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
-for way in dns-udp=127.0.0.11 dns-tcp=127.0.0.11; do
-    check "granted: the resolver is closed, $way" refused_at_once \
-        "$(in_docker exec place attempt $way)" $way
+resolver=(dns-udp=127.0.0.11 dns-tcp=127.0.0.11)
+closed=$(in_docker exec place attempt "${resolver[@]}")
+for way in "${resolver[@]}"; do
+    check "granted: the resolver is closed, $way" refused_at_once "$closed" "$way"
 done
 check "granted: a published port is reached from the node" contains \
     "$(caller place 127.0.0.1 env)" reached
