@@ -2,33 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """As much of crictl(1), which Debian 12 does not have, as `anchorhold verify` asks of it."""
 
-import argparse
 import os
 import sys
 
 import cri_call
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--timeout", required=True)
-parser.add_argument("--runtime-endpoint", default=os.environ.get("CONTAINER_RUNTIME_ENDPOINT"))
-commands = parser.add_subparsers(dest="command", required=True)
-commands.add_parser("version")
-runp = commands.add_parser("runp")
-runp.add_argument("--runtime", required=True)
-runp.add_argument("config")
-pods = commands.add_parser("pods")
-pods.add_argument("--quiet", action="store_true", required=True)
-pods.add_argument("--name", required=True)
-for name in ("stopp", "rmp"):
-    commands.add_parser(name).add_argument("id")
-asked = parser.parse_args()
-
-words = {
-    "version": lambda: ["version"],
-    "runp": lambda: ["runp", asked.config, asked.runtime],
-    "pods": lambda: ["pods", asked.name],
-    "stopp": lambda: ["stopp", asked.id],
-    "rmp": lambda: ["rmp", asked.id],
-}[asked.command]()
-engine = asked.runtime_endpoint.removeprefix("unix://")
-sys.exit(cri_call.call("/run/lab/cri", [engine] + words))
+match sys.argv[1:]:
+    case ["--timeout", _, "--runtime-endpoint", endpoint, *asked]:
+        pass
+    case ["--timeout", _, *asked]:
+        endpoint = os.environ["CONTAINER_RUNTIME_ENDPOINT"]
+    case words:
+        sys.exit(f"crictl: a --timeout was expected: {words}")
+match asked:
+    case ["version"] | ["stopp" | "rmp", _]:
+        words = asked
+    case ["runp", "--runtime", handler, config]:
+        words = ["runp", config, handler]
+    case ["pods", "--quiet", "--name", name]:
+        words = ["pods", name]
+    case _:
+        sys.exit(f"crictl: a command was expected: {asked}")
+sys.exit(cri_call.call("/run/lab/cri", [endpoint.removeprefix("unix://")] + words))
