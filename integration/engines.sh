@@ -158,9 +158,11 @@ in_podman() {
 
 # What `podman run` returns before: conmon of a container that is gone, and the cleanup it calls.
 settle_podman() {
-    local pid live
+    local pids pid live
+    pids=$(pgrep -x conmon; pgrep -f 'podman .*container cleanup')
+    [ -n "$pids" ] || return
     live=$(in_podman ps --quiet --no-trunc)
-    for pid in $(pgrep -x conmon) $(pgrep -f 'podman .*container cleanup'); do
+    for pid in $pids; do
         tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "${live:-none}" || wait_for_end "$pid"
     done
 }
