@@ -50,9 +50,8 @@ open_world() {
     echo 'nameserver 1.1.1.1' >"$lab/resolv.conf"
     [ ! -f /etc/resolv.conf ] || mount --no-mtab --bind "$lab/resolv.conf" /etc/resolv.conf
     echo 0 0 >/proc/sys/net/ipv4/ping_group_range
-    start_ready nsenter --net=/run/netns/internet "$python" "$here/world.py" \
+    start_ready "$python" "$here/world.py" tcp=7000 abstract=host-service netns=/run/netns/internet \
         tcp=22 tcp=80 tcp=443 tcp=853 udp=1.1.1.1:9 "${resolvers[@]/#/dns=}"
-    start_ready "$python" "$here/world.py" tcp=7000 abstract=host-service
 }
 
 # start_broker NAME [VARIABLE=VALUE...]: serves /run/brokers/NAME/broker.sock as a uid of its own.

@@ -70,7 +70,7 @@ remove_cgroups() {
     for directory in /sys/fs/cgroup/{,*/}ah-test-*; do
         owner=${directory##*-}
         [ ! -d "$directory" ] || [ "$owner" != $$ ] && [ -d "/proc/$owner" ] && continue
-        find "$directory" -depth -type d -exec rmdir {} \; 2>/dev/null
+        find "$directory" -depth -type d -delete 2>/dev/null
     done
 }
 
