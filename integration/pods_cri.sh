@@ -64,7 +64,8 @@ port_forward() {
 # works POD NODE PODS: a check for each line of the table. The pod is there, and stays, with an agent
 # and a sidecar in it. NODE and PODS are "" or "no ": whether who calls from there is served.
 works() {
-    local mine="from $1/sidecar" page='root:x:0:0:root:/:/bin/sh' theirs=
+    local mine="from $1/sidecar" page='root:x:0:0:root:/:/bin/sh' theirs= others
+    local outside beside
     [ -n "$3" ] || theirs=$mine
     check "$1: an init container" same "first 0" "$(to_its_end "$1/init" . echo first) $?"
     serve "$1/sidecar" 7001
@@ -77,16 +78,21 @@ works() {
     check "$1: an exec probe" same "0 1" \
         "$(in_container "$1/agent" true; echo $?) $(in_container "$1/agent" false; echo $?)"
     check "$1: a restart" restart "$1"
+    # Whom a filter drops waits for seconds.
+    from_outside >"$lab/outside" &
+    outside=$!
+    call peer/other "$(cri podip "$(id_of "$1")")" 7001 >"$lab/beside" 2>/dev/null &
+    beside=$!
     check "$1: another memory limit" resize "$1/agent"
-    check "$1: ${3}call of its host port" same "$theirs" "$(from_outside)"
-    check "$1: ${3}call from another pod" same "$theirs" \
-        "$(call peer/other "$(cri podip "$(id_of "$1")")" 7001 2>/dev/null)"
-    theirs="from peer/granted"
-    [ -z "$2" ] || { mine=""; page=""; theirs=""; }
-    check "$1: $2call of another pod" same "$theirs" "$(call "$1/agent" "$peer" 7001 2>/dev/null)"
+    others="from peer/granted"
+    [ -z "$2" ] || { mine=""; page=""; others=""; }
+    check "$1: $2call of another pod" same "$others" "$(call "$1/agent" "$peer" 7001 2>/dev/null)"
     check "$1: $2TCP probe" same "$mine" "$(from_node "$1" 7001)"
     check "$1: $2HTTP probe" same "$page" "$(from_node "$1" 7002 $'GET /passwd HTTP/1.0\r\n\r\n')"
     check "$1: $2port-forward" same "$mine" "$(port_forward "$1")"
+    wait $outside $beside
+    check "$1: ${3}call of its host port" same "$theirs" "$(<"$lab/outside")"
+    check "$1: ${3}call from another pod" same "$theirs" "$(<"$lab/beside")"
 }
 
 run_pod peer plain
