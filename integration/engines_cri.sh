@@ -60,7 +60,7 @@ check "a second pod is run" run_pod other plain
 start_container other/far . sleep infinity
 check "and reaches the first" same "from bare/one" "$(call other/far "$address" 7001)"
 check "a deadline is one line" contains \
-    "$(cri --deadline 0.000001 pods 2>&1)" "cri: pods: DEADLINE_EXCEEDED"
+    "$(cri --deadline -1 pods 2>&1)" "cri: pods: DEADLINE_EXCEEDED"
 check "a first instruction connects" same "20 reached, 0 refused" \
     "$(first_instructions 10 other/first)"
 remove_pod bare
