@@ -12,7 +12,8 @@ cell_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd "$python" p
 # after that line is nobody's.
 start_ready() {
     local line
-    [ -p "$lab/ready" ] || mkfifo "$lab/ready"
+    rm -f "$lab/ready" # what an earlier command says last is not read as this one's first line
+    mkfifo "$lab/ready"
     "$@" >"$lab/ready" &
     read -r line <"$lab/ready"
 }
