@@ -94,10 +94,8 @@ judge_granted() {
 }
 
 refused_at_once() { # ANSWERS WORD: in under a second
-    local line=$'\n'$1 took
-    contains "$1" "$2 refused" || return
-    line=${line#*$'\n'"$2 refused"}
-    line=${line%%$'\n'*}
+    local line took
+    line=$(grep -F -m1 "$2 refused" <<<"$1") || { contains "$1" "$2 refused"; return; }
     took=${line##*\(}
     took=${took% ms)}
     [[ $took =~ ^[0-9]+$ && $took -lt 1000 ]] || { echo "$2 took ${took:-?} ms"; return 1; }
