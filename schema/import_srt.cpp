@@ -148,7 +148,7 @@ Status deny_everything(Draft& draft, const std::optional<Port>& port)
 }
 
 // Is everything denied? One that is not understood is refused: leaving it out would open.
-Result<bool> read_denied(json::View network, Draft& draft)
+Result<bool> read_denied_names(json::View network, Draft& draft)
 {
     bool everything = false;
     const auto list = network.find("deniedDomains");
@@ -261,7 +261,7 @@ Result<Draft> draft_from_srt(json::View root)
     Draft draft;
     ImportedProfile profile{"imported", {}};
     AH_CHECK(read_allow(*network, draft, profile), "");
-    AH_TRY(const bool denies_all, read_denied(*network, draft), "");
+    AH_TRY(const bool denies_all, read_denied_names(*network, draft), "");
     if (denies_all)
         profile.allow.clear();
     AH_CHECK(read_denied_addresses(*network, draft, profile), "");

@@ -11,8 +11,8 @@ namespace {
 // The kernel tells how long ago it was: the same attempt is told a second apart now and then.
 constexpr std::int64_t slack = 1;
 
-using Place = std::tuple<std::string, std::uint16_t, bool>;
-Place place_of(const Denied& one)
+using DeniedPlace = std::tuple<std::string, std::uint16_t, bool>;
+DeniedPlace place_of(const Denied& one)
 {
     return {one.to, one.port, one.udp};
 }
@@ -21,7 +21,7 @@ Place place_of(const Denied& one)
 
 void remember(Record& record, const Remembered& seen)
 {
-    std::map<Place, std::int64_t> last;
+    std::map<DeniedPlace, std::int64_t> last;
     for (const Denied& one : record.denied)
         last.emplace(place_of(one), one.last);
     for (const Denied& one : seen.denied) {

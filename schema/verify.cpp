@@ -63,30 +63,30 @@ void judge_program(const Judge& judge, const HandlerFacts& facts)
         return;
     }
     const std::string program = printable(facts.program);
-    if (!names_us(facts.program) && facts.standing != Standing::same) {
+    if (!names_us(facts.program) && facts.standing != ProgramIs::same) {
         judge.say(FaultKind::other_program,
                   judge.subject() + " runs " + program + ", not anchorhold",
                   "give it " + key + " = the path of anchorhold");
         return;
     }
     switch (facts.standing) {
-    case Standing::missing:
+    case ProgramIs::missing:
         judge.say(FaultKind::shim_missing,
                   judge.subject() + " runs " + program + ", which is not there",
                   "install it there, or make the link that its name needs (ln -s anchorhold)");
         return;
-    case Standing::unsafe: {
+    case ProgramIs::unsafe: {
         const std::size_t end = std::min(facts.why.rfind("; "), facts.why.size());
         judge.say(FaultKind::shim_unsafe, judge.subject() + ": " + facts.why.substr(0, end),
                   end < facts.why.size() ? facts.why.substr(end + 2) : "look at that path");
         return;
     }
-    case Standing::other:
+    case ProgramIs::other:
         judge.say(FaultKind::shim_other,
                   judge.subject() + " runs " + program + ", which is not this anchorhold",
                   "run its own: " + program + " verify " + std::string(word_for(judge.engine())));
         return;
-    case Standing::same: return;
+    case ProgramIs::same: return;
     }
 }
 
@@ -234,7 +234,7 @@ Came judge_failure(const Judge& judge, const HandlerFacts& facts, const Trial& t
 bool leaves_no_record(const HandlerFacts& facts, const Trial& trial, Engine engine)
 {
     const auto id = ContainerId::parse(trial.id);
-    return facts.standing == Standing::same && facts.policy && id &&
+    return facts.standing == ProgramIs::same && facts.policy && id &&
            (engine == Engine::docker || !facts.policy->annotations) &&
            is_left_alone(*facts.policy, facts.option, facts.argv0, *id);
 }
@@ -253,7 +253,7 @@ void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetu
 {
     const Judge judge(handler, setup);
     judge_program(judge, facts);
-    if (facts.standing != Standing::same)
+    if (facts.standing != ProgramIs::same)
         return;
     if (has_policy(judge, facts)) {
         judge_profile(judge, facts);
@@ -289,7 +289,7 @@ Came judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial&
         return {"NO RECORD", {}};
     }
     const auto profile = profile_of(facts);
-    if (facts.standing == Standing::same && trial.record->profile != profile.value_or("")) {
+    if (facts.standing == ProgramIs::same && trial.record->profile != profile.value_or("")) {
         judge.say(FaultKind::wrong_profile,
                   judge.subject() + " was to get profile " + printable(profile.value_or("none")) +
                       ", its record says " + printable(trial.record->profile),

@@ -15,10 +15,10 @@
 namespace anchorhold {
 
 // What one runtime of an engine comes to on this host.
-enum class Standing : std::uint8_t { missing, unsafe, other, same };
+enum class ProgramIs : std::uint8_t { missing, unsafe, other, same };
 // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
 struct HandlerFacts {
-    Standing standing = Standing::missing;
+    ProgramIs standing = ProgramIs::missing;
     std::string program = {}; // the one that is run, or the first that is not there
     std::string why = {};     // of unsafe
     // As our own command line is read when the engine calls it so.

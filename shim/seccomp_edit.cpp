@@ -77,22 +77,22 @@ struct Condition {
 };
 using Conditions = std::vector<Condition>; // all of them must hold
 
-enum class Verdict : std::uint8_t { denies, permits };
+enum class ActionDoes : std::uint8_t { denies, permits };
 
 struct Action {
     std::string_view word;
-    Verdict verdict;
+    ActionDoes verdict;
 };
 // TRACE and NOTIFY ask somebody who may permit.
 constexpr Action actions[] = {
-    {"SCMP_ACT_ALLOW", Verdict::permits},       {"SCMP_ACT_LOG", Verdict::permits},
-    {"SCMP_ACT_TRACE", Verdict::permits},       {"SCMP_ACT_NOTIFY", Verdict::permits},
-    {"SCMP_ACT_ERRNO", Verdict::denies},        {"SCMP_ACT_KILL", Verdict::denies},
-    {"SCMP_ACT_KILL_THREAD", Verdict::denies},  {"SCMP_ACT_TRAP", Verdict::denies},
-    {"SCMP_ACT_KILL_PROCESS", Verdict::denies},
+    {"SCMP_ACT_ALLOW", ActionDoes::permits},       {"SCMP_ACT_LOG", ActionDoes::permits},
+    {"SCMP_ACT_TRACE", ActionDoes::permits},       {"SCMP_ACT_NOTIFY", ActionDoes::permits},
+    {"SCMP_ACT_ERRNO", ActionDoes::denies},        {"SCMP_ACT_KILL", ActionDoes::denies},
+    {"SCMP_ACT_KILL_THREAD", ActionDoes::denies},  {"SCMP_ACT_TRAP", ActionDoes::denies},
+    {"SCMP_ACT_KILL_PROCESS", ActionDoes::denies},
 };
 
-std::optional<Verdict> verdict_of(std::string_view word)
+std::optional<ActionDoes> action_does(std::string_view word)
 {
     for (const Action& action : actions) {
         if (action.word == word)
@@ -161,7 +161,7 @@ struct Rewrite {
     std::string obstacle;
 };
 
-std::string text_of(const Grant& grant)
+std::string text_of_grant(const Grant& grant)
 {
     return R"({"names":["socket"],)" + grant.action + R"(,"args":[{"index":0,"value":)" +
            std::to_string(grant.family) + R"(,"op":"SCMP_CMP_EQ"})" + grant.others + "]}";
@@ -181,7 +181,7 @@ std::vector<std::string> merged(const std::vector<Grant>& grants)
         if (std::any_of(grants.begin(), grant, same) ||
             (!grant->others.empty() && std::ranges::any_of(grants, wider)))
             continue;
-        rules.push_back(text_of(*grant));
+        rules.push_back(text_of_grant(*grant));
     }
     return rules;
 }
@@ -252,10 +252,10 @@ Status take_rule(json::View rule, Rewrite& rewrite)
             others += (others.empty() ? "" : ",") + std::string(name.raw());
     }
     AH_TRY(const std::string action, optional_string(rule, "action"), "read rule");
-    const auto verdict = verdict_of(action);
+    const auto verdict = action_does(action);
     if (ours && !verdict)
         rewrite.obstacle = rule.wrong("unknown action " + in_quotes(action)).what;
-    if (!ours || verdict != Verdict::permits) {
+    if (!ours || verdict != ActionDoes::permits) {
         rewrite.rules.emplace_back(rule.raw());
         return {};
     }
@@ -274,7 +274,7 @@ Status take_rule(json::View rule, Rewrite& rewrite)
 Result<std::vector<std::string>> denials_for(json::View profile, std::string_view default_action,
                                              const Families& kept)
 {
-    if (verdict_of(default_action) == Verdict::permits)
+    if (action_does(default_action) == ActionDoes::permits)
         return all_denials(kept);
     AH_TRY(const std::uint64_t number, optional_word(profile, "defaultErrnoRet"), "edit seccomp");
     const bool unlike = present(profile, "defaultErrnoRet") && number != EPERM;
@@ -294,7 +294,7 @@ Result<SeccompEdit> edit_profile(json::View profile, std::string_view default_ac
                                  const SeccompPlan& plan)
 {
     Rewrite rewrite;
-    if (!verdict_of(default_action))
+    if (!action_does(default_action))
         rewrite.obstacle =
             profile.wrong("unknown default action " + in_quotes(default_action)).what;
     rewrite.kept = kept_families(plan);

@@ -32,14 +32,14 @@ void look_at_program(const std::string& program, HandlerFacts& facts)
     facts.program = program;
     if (!program.starts_with('/') || ::stat(program.c_str(), &file) != 0 ||
         ::stat("/proc/self/exe", &self) != 0) {
-        facts.standing = Standing::missing;
+        facts.standing = ProgramIs::missing;
     } else if (file.st_dev != self.st_dev || file.st_ino != self.st_ino) {
-        facts.standing = Standing::other;
+        facts.standing = ProgramIs::other;
     } else if (auto owned = check_owned_path(program, "program", Code::delegate_failed); !owned) {
-        facts.standing = Standing::unsafe;
+        facts.standing = ProgramIs::unsafe;
         facts.why = std::move(owned).error().what;
     } else {
-        facts.standing = Standing::same;
+        facts.standing = ProgramIs::same;
     }
 }
 
@@ -95,7 +95,7 @@ private:
         Came came{"not run", {}};
         if (trials_)
             came = judge_trial(handler, called.facts, trial, setup_);
-        const bool ours = called.facts.standing == Standing::same;
+        const bool ours = called.facts.standing == ProgramIs::same;
         rows_.push_back({.handler = handler.name,
                          .program = called.facts.program,
                          .profile = ours ? profile_of(called.facts).value_or("") : "",

@@ -35,7 +35,7 @@ Handler right(const std::string& name)
 
 HandlerFacts facts(const std::string& profile)
 {
-    return {.standing = Standing::same,
+    return {.standing = ProgramIs::same,
             .program = "/usr/local/bin/anchorhold" + (profile.empty() ? "" : "-" + profile),
             .policy_path = "/etc/anchorhold/policy.json",
             .policy_there = true,
@@ -103,7 +103,7 @@ TEST_CASE("the program: none, another, missing, unsafe, not this one")
     Handler bare = right("anchorhold");
     bare.programs.clear();
     HandlerFacts found = facts("");
-    found.standing = Standing::missing;
+    found.standing = ProgramIs::missing;
     found.program = "";
     CHECK(judged(Engine::containerd, bare, found) ==
           "no_binary: runtime anchorhold has no BinaryName, so plain runc runs below it; give it "
@@ -114,7 +114,7 @@ TEST_CASE("the program: none, another, missing, unsafe, not this one")
     CHECK(slip.faults.size() == 1); // said once is enough
 
     found.program = "/usr/bin/runc";
-    found.standing = Standing::other;
+    found.standing = ProgramIs::other;
     CHECK(judged(Engine::crio, right("anchorhold"), found) ==
           "other_program: runtime anchorhold runs /usr/bin/runc, not anchorhold; give it "
           "runtime_path = the path of anchorhold\n");
@@ -122,11 +122,11 @@ TEST_CASE("the program: none, another, missing, unsafe, not this one")
     CHECK(judged(Engine::docker, right("anchorhold"), found) ==
           "shim_other: runtime anchorhold runs /usr/local/bin/anchorhold, which is not this "
           "anchorhold; run its own: /usr/local/bin/anchorhold verify docker\n");
-    found.standing = Standing::missing;
+    found.standing = ProgramIs::missing;
     CHECK(judged(Engine::podman, right("anchorhold"), found) ==
           "shim_missing: runtime anchorhold runs /usr/local/bin/anchorhold, which is not there; "
           "install it there, or make the link that its name needs (ln -s anchorhold)\n");
-    found.standing = Standing::unsafe;
+    found.standing = ProgramIs::unsafe;
     found.why = "program: /usr/local can be written by others than root; chmod go-w it";
     CHECK(
         judged(Engine::podman, right("anchorhold"), found) ==

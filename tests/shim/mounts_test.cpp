@@ -14,7 +14,7 @@ std::string mounts(const std::string& entries)
     return R"({"mounts": [)" + entries + "]}";
 }
 
-std::string bind(const std::string& source, const std::string& options = R"("rbind", "ro")")
+std::string bind_of(const std::string& source, const std::string& options = R"("rbind", "ro")")
 {
     return mounts(R"({"destination": "/data", "type": "bind", "source": )" + json::quote(source) +
                   R"(, "options": [)" + options + "]}");
@@ -23,7 +23,7 @@ std::string bind(const std::string& source, const std::string& options = R"("rbi
 Texts voids_of_bind(const std::string& source)
 {
     const Scratch scratch;
-    return seen_in(bind(source), context_of(scratch)).voids;
+    return seen_in(bind_of(source), context_of(scratch)).voids;
 }
 
 } // namespace
@@ -35,12 +35,12 @@ TEST_CASE("an ordinary directory or file may be bound; a writable one is named")
     scratch.file("project/file");
     const InspectionContext context = context_of(scratch);
     for (const std::string& source : {project, project + "/file"}) {
-        const Seen read_only = seen_in(bind(source), context);
+        const Seen read_only = seen_in(bind_of(source), context);
         CHECK(read_only.voids == Texts());
         CHECK(read_only.channels == Texts());
         for (const std::string options :
              {R"("bind", "rw")", R"("rbind", "ro", "rw")", R"("bind")"}) {
-            const Seen writable = seen_in(bind(source, options), context);
+            const Seen writable = seen_in(bind_of(source, options), context);
             CHECK(writable.voids == Texts());
             CHECK(writable.channels ==
                   Texts{"mounts[0].source: " + source + " is writable at /data"});
@@ -52,7 +52,7 @@ TEST_CASE("a relative source is found from the bundle, wherever we are")
 {
     const Scratch scratch;
     scratch.folder("bundle/data", 0755);
-    CHECK(seen_in(bind("data", R"("bind")"), context_of(scratch)).channels ==
+    CHECK(seen_in(bind_of("data", R"("bind")"), context_of(scratch)).channels ==
           Texts{"mounts[0].source: " + (scratch / "bundle/data") + " is writable at /data"});
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("the host's own directories are voids, read-only or not, under any nam
 
     const Scratch scratch;
     std::filesystem::create_symlink("/etc", scratch / "innocent");
-    CHECK(seen_in(bind(scratch / "innocent"), context_of(scratch)).voids ==
+    CHECK(seen_in(bind_of(scratch / "innocent"), context_of(scratch)).voids ==
           Texts{"mounts[0].source: is the host's /etc" + only});
 }
 
@@ -143,12 +143,12 @@ TEST_CASE("what this run depends on, and all above it, is a void; what lies besi
     scratch.folder("lib/other", 0755);
     InspectionContext context = context_of(scratch);
     context.own_paths = {hook, scratch / "etc/not/there/policy.json"};
-    CHECK(seen_in(bind(hook), context).voids ==
+    CHECK(seen_in(bind_of(hook), context).voids ==
           Texts{"mounts[0].source: is " + hook + ", which this run depends on" + only});
     for (const std::string& above : {scratch / "lib/anchorhold", scratch / "lib", scratch.path()})
-        CHECK(seen_in(bind(above), context).voids ==
+        CHECK(seen_in(bind_of(above), context).voids ==
               Texts{"mounts[0].source: is a directory above " + hook + only});
-    CHECK(seen_in(bind(scratch / "lib/other"), context).voids == Texts());
+    CHECK(seen_in(bind_of(scratch / "lib/other"), context).voids == Texts());
 }
 
 TEST_CASE("anything of the host's /proc is a void, also where only the runtime would see it")
@@ -165,7 +165,7 @@ TEST_CASE("anything of the host's /proc is a void, also where only the runtime w
 
     const Scratch scratch;
     std::filesystem::create_symlink("/proc/self/fd/99", scratch / "later");
-    CHECK(seen_in(bind(scratch / "later"), context_of(scratch)).voids ==
+    CHECK(seen_in(bind_of(scratch / "later"), context_of(scratch)).voids ==
           Texts{"mounts[0].source: is a symlink that leads nowhere; name the real place"});
 }
 
@@ -182,10 +182,10 @@ TEST_CASE("dots behind a symlink are read in two ways, so they are a void")
     scratch.folder("a/c", 0755);
     std::filesystem::create_symlink("a/b", scratch / "link");
     const InspectionContext context = context_of(scratch);
-    CHECK(seen_in(bind(scratch / "link/../c"), context).voids ==
+    CHECK(seen_in(bind_of(scratch / "link/../c"), context).voids ==
           Texts{"mounts[0].source: has \"..\" behind a symlink, which runtimes read in two ways; "
                 "name the real place"});
-    CHECK(seen_in(bind(scratch / "a/b/../c"), context).voids == Texts());
+    CHECK(seen_in(bind_of(scratch / "a/b/../c"), context).voids == Texts());
 }
 
 TEST_CASE("B-30: an engine's socket is a void, by its name or inside a mounted directory")
@@ -196,13 +196,13 @@ TEST_CASE("B-30: an engine's socket is a void, by its name or inside a mounted d
     const std::string socket = scratch / "x/deeper/podman.sock";
     const UniqueFd engine = unix_socket(socket);
     REQUIRE(engine);
-    CHECK(seen_in(bind(socket), context).voids ==
+    CHECK(seen_in(bind_of(socket), context).voids ==
           Texts{"mounts[0].source: is the engine's socket " + socket + only});
     for (const std::string& above : {scratch / "x/deeper", scratch / "x"})
-        CHECK(seen_in(bind(above), context).voids ==
+        CHECK(seen_in(bind_of(above), context).voids ==
               Texts{"mounts[0].source: is a directory above " + socket + only});
     std::filesystem::create_hard_link(socket, scratch / "innocent");
-    CHECK(seen_in(bind(scratch / "innocent"), context).voids ==
+    CHECK(seen_in(bind_of(scratch / "innocent"), context).voids ==
           Texts{"mounts[0].source: is the engine's socket " + socket + only});
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("an engine's socket that no table lists is found right in the director
     scratch.folder("x", 0755);
     const std::string socket = scratch / "x/docker.sock";
     const UniqueFd silent = unix_socket(socket, Serves::no);
-    CHECK(seen_in(bind(scratch / "x"), context_of(scratch)).voids ==
+    CHECK(seen_in(bind_of(scratch / "x"), context_of(scratch)).voids ==
           Texts{"mounts[0].source: holds the engine's socket " + socket});
 }
 
@@ -223,16 +223,16 @@ TEST_CASE("B-31: other sockets and pipes are reported, at any depth when they ar
     scratch.folder("x/deeper/still", 0755);
     const std::string deep = scratch / "x/deeper/still/db.sock";
     const UniqueFd database = unix_socket(deep);
-    CHECK(seen_in(bind(deep), context).channels ==
+    CHECK(seen_in(bind_of(deep), context).channels ==
           Texts{"mounts[0].source: " + deep + " can be connected to"});
-    CHECK(seen_in(bind(scratch / "x"), context).channels ==
+    CHECK(seen_in(bind_of(scratch / "x"), context).channels ==
           Texts{"mounts[0].source: " + deep + " can be connected to"});
-    CHECK(seen_in(bind(scratch / "x/deeper/stil"), context).channels == Texts());
+    CHECK(seen_in(bind_of(scratch / "x/deeper/stil"), context).channels == Texts());
 
     const std::string near = scratch / "x/silent.sock";
     const UniqueFd silent = unix_socket(near, Serves::no);
     REQUIRE(::mkfifo((scratch / "x/pipe").c_str(), 0600) == 0);
-    Texts found = seen_in(bind(scratch / "x"), context).channels;
+    Texts found = seen_in(bind_of(scratch / "x"), context).channels;
     std::ranges::sort(found);
     CHECK(found == Texts{"mounts[0].source: " + deep + " can be connected to",
                          "mounts[0].source: " + (scratch / "x/pipe") + " can be connected to",
@@ -264,13 +264,13 @@ TEST_CASE("B-36: a broker's directory is not handed over a second time to be wri
                        .socket = "broker.sock",
                        .identity = {.device = file.st_dev, .inode = file.st_ino}}};
     for (const std::string& source : {directory, scratch / "brokers"}) {
-        CHECK(seen_in(bind(source), context).voids == Texts());
-        CHECK(seen_in(bind(source, R"("bind", "rw")"), context).voids ==
+        CHECK(seen_in(bind_of(source), context).voids == Texts());
+        CHECK(seen_in(bind_of(source, R"("bind", "rw")"), context).voids ==
               Texts{"mounts[0].source: hands a broker's directory over to be written; mount it "
                     "\"ro\" or not at all"});
     }
     scratch.folder("brokers/43");
-    CHECK(seen_in(bind(scratch / "brokers/43", R"("bind")"), context).voids == Texts());
+    CHECK(seen_in(bind_of(scratch / "brokers/43", R"("bind")"), context).voids == Texts());
 }
 
 TEST_CASE("a device is bound only when every container has it")
@@ -346,7 +346,7 @@ TEST_CASE("shared propagation is a void, a slave's is a channel, a private one i
     scratch.folder("x", 0755);
     const InspectionContext context = context_of(scratch);
     const auto with = [&](const std::string& word) {
-        return seen_in(bind(scratch / "x", R"("ro", "bind", ")" + word + "\""), context);
+        return seen_in(bind_of(scratch / "x", R"("ro", "bind", ")" + word + "\""), context);
     };
     const auto root_with = [&](const std::string& word) {
         return seen_in(R"({"linux": {"rootfsPropagation": ")" + word + "\"}}", context);
@@ -372,7 +372,7 @@ TEST_CASE("control characters in a source are escaped in what is said")
 {
     const Scratch scratch;
     const std::string odd = scratch.folder("a\x1b[31m", 0755);
-    CHECK(seen_in(bind(odd, R"("bind")"), context_of(scratch)).channels ==
+    CHECK(seen_in(bind_of(odd, R"("bind")"), context_of(scratch)).channels ==
           Texts{"mounts[0].source: " + scratch.path() + "/a\\x1b[31m is writable at /data"});
 }
 

@@ -15,7 +15,7 @@ Plan plan_with(std::vector<std::pair<std::string, std::string>> env = {})
     return plan;
 }
 
-std::string edited(std::string_view text, const Plan& plan = plan_with())
+std::string edited_process(std::string_view text, const Plan& plan = plan_with())
 {
     const auto result = edit_process(text, plan);
     return result ? *result : "refused: " + result.error().what;
@@ -40,9 +40,10 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("R24 proxies and network capabilities do not come back through exec (C-22)")
 {
-    CHECK(edited(R"({"args":["env"],"env":["PATH=/bin","HTTP_PROXY=http://x:1","no_proxy=*"],)"
-                 R"("capabilities":{"bounding":["CAP_KILL","CAP_NET_RAW"],)"
-                 R"("effective":["CAP_NET_ADMIN"]}})") ==
+    CHECK(edited_process(
+              R"({"args":["env"],"env":["PATH=/bin","HTTP_PROXY=http://x:1","no_proxy=*"],)"
+              R"("capabilities":{"bounding":["CAP_KILL","CAP_NET_RAW"],)"
+              R"("effective":["CAP_NET_ADMIN"]}})") ==
           R"({"args":["env"],"env":["PATH=/bin"],)"
           R"("capabilities":{"bounding":["CAP_KILL"],"effective":[]}})");
 }
@@ -61,30 +62,31 @@ TEST_CASE("capabilities that would void a posture are told from the rest")
 
 TEST_CASE("the profile's variables are set in an exec, in place of equal ones")
 {
-    CHECK(edited(R"({ "env": ["A=0", "B=1"] })", plan_with({{"A", "http://127.0.0.1:8080"}})) ==
+    CHECK(edited_process(R"({ "env": ["A=0", "B=1"] })",
+                         plan_with({{"A", "http://127.0.0.1:8080"}})) ==
           R"({ "env": ["B=1","A=http://127.0.0.1:8080"] })");
-    CHECK(edited("{}", plan_with({{"A", "1"}})) == R"({"env":["A=1"]})");
+    CHECK(edited_process("{}", plan_with({{"A", "1"}})) == R"({"env":["A=1"]})");
 }
 
 TEST_CASE("what needs no edit is handed on byte for byte")
 {
     const std::string text = "{\n\t\"args\" : [\"\\u0041\"], \"x\":1e3, \"env\":[ \"A=B\" ] }\n";
-    CHECK(edited(text) == text);
-    const std::string once = edited(R"({"env":["http_proxy=x","B=1"]})");
-    CHECK(edited(once) == once);
+    CHECK(edited_process(text) == text);
+    const std::string once = edited_process(R"({"env":["http_proxy=x","B=1"]})");
+    CHECK(edited_process(once) == once);
 }
 
 TEST_CASE("a process that readers would take differently is refused")
 {
-    CHECK(edited(R"({"env":[],"env":["HTTP_PROXY=x"]})").starts_with("refused: "));
-    CHECK(edited(R"({"Env":["HTTP_PROXY=x"]})").starts_with("refused: "));
-    CHECK(edited(R"({"env":"HTTP_PROXY=x"})") == "refused: process.env: expected an array");
-    CHECK(edited(R"({},"linux":{})") == "refused: process: text behind the object");
-    CHECK(edited("{}}").starts_with("refused: "));
-    CHECK(edited("{} {}").starts_with("refused: "));
-    CHECK(edited("").starts_with("refused: "));
-    CHECK(edited("[]") == "refused: process: expected an object");
-    CHECK(edited(R"({"capabilities":{"bounding":["13"]}})").starts_with("refused: "));
+    CHECK(edited_process(R"({"env":[],"env":["HTTP_PROXY=x"]})").starts_with("refused: "));
+    CHECK(edited_process(R"({"Env":["HTTP_PROXY=x"]})").starts_with("refused: "));
+    CHECK(edited_process(R"({"env":"HTTP_PROXY=x"})") == "refused: process.env: expected an array");
+    CHECK(edited_process(R"({},"linux":{})") == "refused: process: text behind the object");
+    CHECK(edited_process("{}}").starts_with("refused: "));
+    CHECK(edited_process("{} {}").starts_with("refused: "));
+    CHECK(edited_process("").starts_with("refused: "));
+    CHECK(edited_process("[]") == "refused: process: expected an object");
+    CHECK(edited_process(R"({"capabilities":{"bounding":["13"]}})").starts_with("refused: "));
 }
 
 TEST_CASE("runc's flags make the process that runc would have made of them")
@@ -128,10 +130,10 @@ TEST_CASE("a proxy that comes with an exec is told to spare the relay, and stays
 {
     Plan plan;
     plan.exempt_relay = true;
-    CHECK(edited(R"({"args":["env"],"env":["A=1","https_proxy=p","no_proxy=x"]})", plan) ==
+    CHECK(edited_process(R"({"args":["env"],"env":["A=1","https_proxy=p","no_proxy=x"]})", plan) ==
           R"({"args":["env"],"env":["A=1","https_proxy=p","NO_PROXY=x,localhost,127.0.0.1,::1",)"
           R"("no_proxy=x,localhost,127.0.0.1,::1"]})");
-    CHECK(edited(R"({"args":["env"],"env":["A=1","no_proxy=x"]})", plan) ==
+    CHECK(edited_process(R"({"args":["env"],"env":["A=1","no_proxy=x"]})", plan) ==
           R"({"args":["env"],"env":["A=1","no_proxy=x"]})");
     const auto flags = [&](const Words& rest) {
         return edit_flags(rest, read_invocation(rest, Flavour::crun), plan).value_or(Words());

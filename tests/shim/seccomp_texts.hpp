@@ -3,6 +3,7 @@
 #pragma once
 
 #include "shim/seccomp_edit.hpp"
+#include "tests/shim/edited.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,13 +15,6 @@ namespace anchorhold {
 
 constexpr SeccompPlan closed = {.wanted = true, .deny_vsock = true};
 constexpr SeccompPlan vsock_open = {.wanted = true, .deny_vsock = false};
-
-inline json::Document parsed(std::string text)
-{
-    auto document = json::Document::parse(std::move(text));
-    REQUIRE_MESSAGE(document.has_value(), document.error().what);
-    return *std::move(document);
-}
 
 // The config after the edit; a second edit of that changes nothing.
 inline std::string edited_config(const std::string& config, const SeccompPlan& plan = closed)
