@@ -15,6 +15,7 @@ CRUN = os.path.basename(DELEGATE).startswith("crun")
 SHIM = [f"{LAB}/bin/anchorhold", "--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state"]
 LOG = f"{LAB}/engine.log"
 failed = 0
+signal.pthread_sigmask(signal.SIG_SETMASK, [])  # as nobody blocks what is to be handed on
 
 
 def case(name, good, detail=""):
