@@ -31,29 +31,25 @@ cp "$lab/policy.json" /etc/anchorhold/policy.json
 
 # ---- what is said -------------------------------------------------------------------------------
 
-# verdict STATUS WORD VERIFY-WORD...: the verdict for people, as the first word, and the exit status.
-verdict() {
-    local said status
-    said=$("$runtime" verify "${@:3}")
-    status=$?
-    same "$1 $2" "$status ${said%%: *}" || { echo "$said"; return 1; }
-}
-
 is_verified() { # VERIFY-WORD...
-    verdict 0 verified "$@" && nothing_of_it_left
+    local said
+    said=$("$runtime" verify "$@")
+    same "0 verified" "$? ${said%%: *}" || { echo "$said"; return 1; }
+    nothing_of_it_left
 }
 
 # finds NAMES TEXT VERIFY-WORD...: those findings and no other, TEXT in what is said of them, each
-# with a remedy; exit 1, and an alarm when one of them is.
+# with a remedy; exit 1, and an alarm when one of them is. (How people are told: the unit tests.)
 finds() {
-    local names=$1 text=$2 word="NOT VERIFIED" json
+    local names=$1 text=$2 verdict=not_verified json
     shift 2
-    [[ $names != *no_record* ]] || word=ALARM
+    [[ $names != *no_record* ]] || verdict=alarm
     json=$("$runtime" verify --json "$@")
-    same "1 $names" "$? $(jq -r '[.findings[].name] | unique | join(" ")' <<<"$json")" &&
+    same "1 $verdict $names" \
+        "$? $(jq -r '"\(.verdict) \([.findings[].name] | unique | join(" "))"' <<<"$json")" &&
         contains "$(jq -r '.findings[].says' <<<"$json")" "$text" &&
         same 0 "$(jq '[.findings[] | select(.remedy == "")] | length' <<<"$json")" &&
-        verdict 1 "$word" "$@" && nothing_of_it_left
+        nothing_of_it_left
 }
 
 trial() { # VERIFY-WORD...: what came of the first, and the profile it got
