@@ -269,9 +269,9 @@ lives() { # lives NAME: as confined as ever, and served
         contains "$(in_docker exec "$1" attempt ask=8080)" "ask=8080 reached" &&
         same lo "$(in_docker exec "$1" ls /sys/class/net)"
 }
+until_told=(sh -c 'trap "exit 42" TERM; echo up; while :; do sleep 60 & wait; done')
 start_long() { # start_long NAME OPTION...
-    docker_run model --detach --name "$@" cell:1 \
-        sh -c 'trap "exit 42" TERM; while :; do sleep 60 & wait; done' >/dev/null
+    docker_run model --detach --name "$@" cell:1 "${until_told[@]}" >/dev/null
 }
 remove() { in_docker rm --force "$1" >/dev/null && nothing_left; }
 
@@ -285,8 +285,9 @@ again() {
 }
 check "stop, connect, start and restart with the same id" again
 
-killed() {
-    start_long killed && in_docker kill --signal TERM killed >/dev/null &&
+killed() { # not before its command hears of it: init is deaf to what has no handler yet
+    start_ready docker_run model --name killed cell:1 "${until_told[@]}" 2>/dev/null &&
+        in_docker kill --signal TERM killed >/dev/null &&
         same 42 "$(in_docker wait killed)" && remove killed
 }
 check "kill" killed
