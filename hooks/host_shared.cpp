@@ -88,9 +88,10 @@ Steps guest_chains()
     steps.push_back(
         shared_rule("prerouting").address(Side::source, Ip::v6).in(guests6.name).jump("guest"));
     const std::uint8_t discovery[] = {ND_ROUTER_SOLICIT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
-    for (const std::uint8_t type : discovery)
+    for (const std::uint8_t type : discovery) {
         steps.push_back(
             shared_rule("guest").protocol(IPPROTO_ICMPV6).icmp6_type().equals(type).accept());
+    }
     steps.push_back(shared_rule("guest").has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED)).accept());
     steps.push_back(shared_rule("guest").address_is_local().protocol(IPPROTO_TCP).count().reset());
     steps.push_back(

@@ -219,12 +219,14 @@ void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)
     accept_answers(steps, "input");
     if (!plan.network.subnet)
         accept_discovery(steps, "input", ND_ROUTER_ADVERT);
-    if (sets.has("node4")) // the node probes, and forwards ports
+    if (sets.has("node4")) { // the node probes, and forwards ports
         steps.push_back(
             inside_rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
-    if (sets.has("node6"))
+    }
+    if (sets.has("node6")) {
         steps.push_back(
             inside_rule("input").address(Side::source, Ip::v6).in("node6").count().accept());
+    }
     steps.push_back(inside_rule("input").count().drop());
 }
 

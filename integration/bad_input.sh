@@ -25,7 +25,7 @@ bundle bad "$(asks_for model) | .root.readonly = false
 mv "$bad/config.json" "$lab/fine.json"
 fine_bundle() { # [FILTER]: after that edit
     rm -rf "$bad/config.json"
-    jq "${1:-.}" "$lab/fine.json" >"$bad/config.json"
+    jq "${1:-.}" "$lab/fine.json" >"$lab/edited.json" && cp "$lab/edited.json" "$bad/config.json"
 }
 
 create_bad() {
@@ -54,20 +54,20 @@ is_refused() {
     create_bad
     status=$?
     after=$([ ! -f "$bad/config.json" ] || sha256sum "$bad/config.json")
-    [ $status != 0 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$delegate_path" delete --force bad
     same 1 $status && one_error "$1" "${2:-create bad}: " && same "$before" "$after" &&
         [ ! -e "$lab/seen" ] && [ ! -e "$bad/rootfs/ran" ] && nothing_left
 }
 
 is_accepted() {
     fine_bundle
-    create_bad && [ -e "$lab/seen" ] && "$runtime" start bad && "$runtime" delete --force bad
-    cat "$lab/err"
+    create_bad && [ -e "$lab/seen" ] && "$runtime" start bad && "$runtime" delete --force bad ||
+        { cat "$lab/err"; return 1; }
 }
 
 # refuses CODE NAME FILTER: the fine bundle, after one edit.
 refuses() {
-    fine_bundle "$3"
+    fine_bundle "$3" || { not_ok "$2" "the filter is wrong"; return; }
     check "$2" is_refused "$1"
 }
 
@@ -278,7 +278,7 @@ stateless() {
     "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
         create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
     status=$?
-    [ $status != 0 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$delegate_path" delete --force bad
     same 1 $status && contains "$(<"$lab/err")" "anchorhold: create bad: " &&
         [ ! -e "$lab/seen" ] && nothing_left
 }

@@ -12,7 +12,6 @@ line when it does. What speaks gRPC takes longer to load than most calls do.
     runp FILE HANDLER           a pod from the JSON of a PodSandboxConfig; prints its id
     stopp POD; rmp POD; pods [NAME]
     statep POD; podip POD       its state, its address
-    infop POD                   the engine's own JSON about it
     create POD FILE PODFILE     a container from the JSON of a ContainerConfig; prints its id
     run COUNT POD FILE PODFILE  as many, one after the other, each to its end; the last one's status
     start ID; stop ID [GRACE]; rm ID; containers
@@ -128,10 +127,6 @@ def podip(engine, pod):
     print(engine.PodSandboxStatus(pod_sandbox_id=pod).status.network.ip)
 
 
-def infop(engine, pod):
-    print(engine.PodSandboxStatus(pod_sandbox_id=pod, verbose=True).info["info"])
-
-
 def create(engine, pod, file, pod_file):
     config = engine.read("ContainerConfig", file)
     sandbox = engine.read("PodSandboxConfig", pod_file)
@@ -183,9 +178,10 @@ IN_MOVED_FROM, IN_DELETE = 0x40, 0x200
 
 def wait(engine, container):
     # The interface has no event for an end; its folder of containerd's goes when that has heard of it.
-    libc = ctypes.CDLL(None)
+    libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init()
-    libc.inotify_add_watch(watch, TASKS.encode(), IN_MOVED_FROM | IN_DELETE)
+    if libc.inotify_add_watch(watch, TASKS.encode(), IN_MOVED_FROM | IN_DELETE) < 0:
+        raise OSError(ctypes.get_errno(), f"cannot watch {TASKS}")
     while os.path.exists(f"{TASKS}/{container}"):
         os.read(watch, 1 << 16)
     os.close(watch)
@@ -268,8 +264,8 @@ def portforward(engine, pod, port):
 
 COMMANDS = {
     command.__name__: command
-    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, infop, create, start,
-                    stop, rm, run, containers, resize, state, info, portforward)
+    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, create, start, stop,
+                    rm, run, containers, resize, state, info, portforward)
 } | {"exec": execute}
 
 

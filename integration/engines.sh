@@ -95,7 +95,9 @@ judge_granted() {
 
 refused_at_once() { # ANSWERS WORD: in under a second
     local line took
-    line=$(grep -F -m1 "$2 refused" <<<"$1") || { contains "$1" "$2 refused"; return; }
+    while [[ ${line:-} != "$2 refused"* ]]; do
+        IFS= read -r line || { echo "no line '$2 refused' in: $1"; return 1; }
+    done <<<"$1"
     took=${line##*\(}
     took=${took% ms)}
     [[ $took =~ ^[0-9]+$ && $took -lt 1000 ]] || { echo "$2 took ${took:-?} ms"; return 1; }
@@ -145,6 +147,8 @@ runtime_supports_json = ["anchorhold", "plain"]
 anchorhold = ["$1"]
 anchorhold-text = ["$1"]
 plain = ["$delegate_path"]
+[network]
+network_config_dir = "$lab/networks" # not the host's
 CONF
     export CONTAINERS_CONF=$lab/containers.conf HOME=/root
 }

@@ -21,7 +21,6 @@ start_ready "$python" "$here/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 set_up_podman "$runtime"
-printf '[network]\nnetwork_config_dir = "%s"\n' "$lab/networks" >>"$lab/containers.conf" # not the host's
 for image in cell loose scratch; do
     in_podman load --quiet --input "$lab/$image.tar" >/dev/null
 done

@@ -82,7 +82,8 @@ worked "R26 an engine's LD_LIBRARY_PATH decides nothing"
 check "R26 nor does it for the shim" same "$(gc --dry-run; echo $?)" "$(
     env -i "LD_LIBRARY_PATH=$lab/evil" "$lab/bin/anchorhold" --ah-state "$state" gc --dry-run 2>&1
     echo $?)"
-check "control: it decides for others" [ "$(env "LD_LIBRARY_PATH=$lab/evil" jq -n 1 2>&1)" != 1 ]
+check "control: it decides for others" same "/ 127" "$(ls -d /) $(
+    env "LD_LIBRARY_PATH=$lab/evil" ls -d / >"$lab/said" 2>&1; echo $?)"
 end_cell
 
 # ---- where it says so ---------------------------------------------------------------------------

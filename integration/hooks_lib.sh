@@ -67,13 +67,13 @@ edit() {
     edited=$(jq "$1" "$state/runs/$key/record.json")
     echo "$edited" >"$state/runs/$key/record.json"
 }
-# The same as .creator.start += 1 and .state, without jq.
+# Without jq: .creator.start = 1; .state is STATE; .state is "ended", of what has ended.
 creator_dies() {
     local text
     text=$(<"$state/runs/$key/record.json")
     echo "${text/\"start\": $own_start/\"start\": 1}" >"$state/runs/$key/record.json"
 }
-recorded() { [[ $(<"$state/runs/$key/record.json") == *"\"state\": \"$1\""* ]]; } # STATE
+recorded() { [[ $(<"$state/runs/$key/record.json") == *"\"state\": \"$1\""* ]]; }
 ended_on_record() { [[ $(<"$state/ended/$key.$generation.json") == *'"state": "ended"'* ]]; }
 
 # VERB [WRAPPER...]: calls the hook with its standard input; sets $status and $said.

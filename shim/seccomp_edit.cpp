@@ -294,9 +294,10 @@ Result<SeccompEdit> edit_profile(json::View profile, std::string_view default_ac
                                  const SeccompPlan& plan)
 {
     Rewrite rewrite;
-    if (!action_does(default_action))
+    if (!action_does(default_action)) {
         rewrite.obstacle =
             profile.wrong("unknown default action " + in_quotes(default_action)).what;
+    }
     rewrite.kept = kept_families(plan);
     AH_TRY(auto denials, denials_for(profile, default_action, rewrite.kept), "deny calls");
     AH_TRY(const auto rules, optional_array(profile, "syscalls"), "edit seccomp");
