@@ -135,6 +135,7 @@ reach_create() {
 # know that it logs in JSON. The copy-and-paste configuration of contrib/, plus what a host without
 # CAP_SYS_RESOURCE or systemd needs.
 set_up_podman() {
+    mkdir -p -m 1777 "$lab/networks"
     cat >"$lab/containers.conf" <<CONF
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
@@ -148,7 +149,7 @@ anchorhold = ["$1"]
 anchorhold-text = ["$1"]
 plain = ["$delegate_path"]
 [network]
-network_config_dir = "$lab/networks" # not the host's
+network_config_dir = "$lab/networks" # not the host's; rootless podman writes there, too
 CONF
     export CONTAINERS_CONF=$lab/containers.conf HOME=/root
 }

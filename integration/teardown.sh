@@ -213,7 +213,9 @@ done
 
 run_killed() { # SIGKILL of `run`: the container lives on, as below runc; delete ends it
     bundle orphan "$relayed" sh -c 'echo up; exec sleep infinity'
-    start_ready "$runtime" run --bundle "$lab/b/orphan" orphan
+    start_ready "$runtime" run --bundle "$lab/b/orphan" orphan 2>/dev/null
+    # crun may write that down after the command's first word; killed before, it forgets the container.
+    until "$runtime" state orphan >/dev/null 2>&1; do :; done
     kill -KILL $!
     wait $! 2>/dev/null
     "$runtime" delete --force orphan && nothing_left
