@@ -4,12 +4,17 @@
 
 #include "schema/json.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace anchorhold {
+
+// The sets of process.capabilities.
+constexpr std::array<std::string_view, 5> capability_sets{"bounding", "effective", "inheritable",
+                                                          "permitted", "ambient"};
 
 inline std::optional<json::View> member(const std::optional<json::View>& parent,
                                         std::string_view key)

@@ -2,6 +2,7 @@
 // process.env and process.capabilities, of config.json and of an exec's process alike.
 #include "schema/proxy_env.hpp"
 #include "shim/config_edit.hpp"
+#include "shim/config_view.hpp"
 #include "shim/json_edit.hpp"
 
 #include <algorithm>
@@ -9,9 +10,6 @@
 
 namespace anchorhold {
 namespace {
-
-constexpr std::string_view capability_set_keys[] = {"bounding", "effective", "inheritable",
-                                                    "permitted", "ambient"};
 
 void add_once(std::vector<std::string>& list, std::string text)
 {
@@ -101,7 +99,7 @@ Result<CapsEdit> edit_capabilities(json::View process)
     AH_TRY(const auto capabilities, container(process, "capabilities", json::Kind::object), "");
     if (!capabilities)
         return result;
-    for (const std::string_view name : capability_set_keys) {
+    for (const std::string_view name : capability_sets) {
         AH_TRY(const auto set, container(*capabilities, name, json::Kind::array), "");
         if (!set)
             continue;

@@ -11,9 +11,6 @@ namespace anchorhold {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> capability_sets{"bounding", "effective", "inheritable",
-                                                          "permitted", "ambient"};
-
 // Each of them is a way out of a network namespace for a process of the host's own user namespace.
 constexpr std::array<std::string_view, 9> voiding_capabilities{
     "CAP_SYS_ADMIN", "CAP_SYS_PTRACE",      "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",
