@@ -41,7 +41,7 @@ Status load_and_compare(Netlink& nftables, const InsidePlan& plan, Standing stan
 {
     AH_CHECK(nftables.send(load_inside_table(plan, standing)), "load the table inside");
     confined.loaded = true;
-    AH_TRY(const Ruleset after, ask_all(nftables, inside_table()), "");
+    AH_TRY(const Ruleset after, ask_all(nftables, inside_table()));
     if (!says_the_same(after, planned)) {
         return fail(Code::network_setup_failed,
                     "table inet anchorhold reads back differently than it was loaded");
@@ -69,17 +69,17 @@ Status judge_other_tables(const Ruleset& ruleset, bool refused, Confined& confin
 
 Status hold_table_in(Netlink& nftables, const InsidePlan& plan, Moment moment, Confined& confined)
 {
-    AH_TRY(const Ruleset planned, expected_inside(plan), "");
-    AH_TRY(const Ruleset before, ask_all(nftables, inside_table()), "");
+    AH_TRY(const Ruleset planned, expected_inside(plan));
+    AH_TRY(const Ruleset before, ask_all(nftables, inside_table()));
     if (moment == Moment::created && !before.ours.empty()) {
         return fail(Code::network_setup_failed,
                     "the container's network namespace is another run's");
     }
     const bool refused = moment == Moment::created && !is_in_place(plan);
-    AH_CHECK(judge_other_tables(before, refused, confined), "");
+    AH_CHECK(judge_other_tables(before, refused, confined));
     if (!says_the_same(before, planned)) {
         const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
-        AH_CHECK(load_and_compare(nftables, plan, standing, planned, confined), "");
+        AH_CHECK(load_and_compare(nftables, plan, standing, planned, confined));
     }
     confined.verified.emplace_back(verified::drop_table);
     return {};
@@ -105,7 +105,7 @@ Status take_away(Netlink& route, const Link& stray, bool removable, Confined& co
             return {};
         }
     }
-    AH_CHECK(route.send({&set_down, 1}), "");
+    AH_CHECK(route.send({&set_down, 1}));
     confined.notes.push_back("set down link " + text_of(stray));
     return {};
 }
@@ -128,7 +128,7 @@ Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born
 
 Result<std::vector<Link>> unplanned_links(Netlink& route, const InsidePlan& plan)
 {
-    AH_TRY(auto links, links_in(route), "");
+    AH_TRY(auto links, links_in(route));
     const std::vector<std::uint32_t>& planned = plan.network.links;
     std::erase_if(links, [&planned](const Link& link) {
         return std::ranges::find(planned, link.index) != planned.end();
@@ -138,8 +138,8 @@ Result<std::vector<Link>> unplanned_links(Netlink& route, const InsidePlan& plan
 
 Status note_links(Netlink& route, const InsidePlan& plan, Confined& confined)
 {
-    AH_TRY(const auto links, unplanned_links(route, plan), "");
-    AH_CHECK(bring_up_loopback(route, links), "");
+    AH_TRY(const auto links, unplanned_links(route, plan));
+    AH_CHECK(bring_up_loopback(route, links));
     for (const Link& link : strays_among(links, {}))
         confined.notes.push_back("link " + text_of(link) + " of others stands beside ours");
     return {};
@@ -148,16 +148,16 @@ Status note_links(Netlink& route, const InsidePlan& plan, Confined& confined)
 Status clear_links(Netlink& route, const InsidePlan& plan, const Deadline& deadline,
                    Confined& confined)
 {
-    AH_TRY(const auto links, unplanned_links(route, plan), "");
+    AH_TRY(const auto links, unplanned_links(route, plan));
     std::vector<Link> born;
     if (links.size() > 1) {
-        AH_TRY(born, links_of_fresh_netns(deadline), "");
+        AH_TRY(born, links_of_fresh_netns(deadline));
     }
-    AH_CHECK(bring_up_loopback(route, links), "");
+    AH_CHECK(bring_up_loopback(route, links));
     for (const Link& stray : strays_among(links, born))
-        AH_CHECK(take_away(route, stray, !is_inborn(stray, born), confined), "");
-    AH_TRY(const auto after, unplanned_links(route, plan), "");
-    AH_CHECK(judge_links(after, born, confined.has(verified::drop_table)), "");
+        AH_CHECK(take_away(route, stray, !is_inborn(stray, born), confined));
+    AH_TRY(const auto after, unplanned_links(route, plan));
+    AH_CHECK(judge_links(after, born, confined.has(verified::drop_table)));
     confined.verified.emplace_back(verified::links);
     return {};
 }
@@ -190,8 +190,8 @@ Status check_listeners(Result<Netlink>& sockets, const InsidePlan& plan, Moment 
         if (!messages)
             return std::unexpected(messages.error());
         for (const Message& message : *messages) {
-            AH_TRY(const auto listener, read_listener(question.protocol, message), "");
-            AH_CHECK(judge_listener(listener, plan, moment, confined), "");
+            AH_TRY(const auto listener, read_listener(question.protocol, message));
+            AH_CHECK(judge_listener(listener, plan, moment, confined));
         }
     }
     confined.verified.emplace_back(verified::listeners);
@@ -219,9 +219,9 @@ Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
                  const Deadline& deadline, Confined& confined)
 {
     if (is_in_place(plan)) {
-        AH_CHECK(note_links(inside.route, plan, confined), "");
+        AH_CHECK(note_links(inside.route, plan, confined));
     } else {
-        AH_CHECK(clear_links(inside.route, plan, deadline, confined), "");
+        AH_CHECK(clear_links(inside.route, plan, deadline, confined));
     }
     return moment == Moment::joining ? Status()
                                      : check_listeners(inside.sockets, plan, moment, confined);

@@ -39,7 +39,7 @@ Result<bool> is_tracked(Netlink& netfilter, const Connection& connection)
     const auto answers = netfilter.list(find_connection(connection));
     if (!answers && answers.error().number == ENOENT)
         return false;
-    AH_CHECK(answers, "");
+    AH_CHECK(answers);
     return !answers->empty();
 }
 

@@ -36,7 +36,7 @@ Result<std::string> read_to_end(int fd, std::size_t limit, const Deadline& deadl
     std::string text;
     std::array<char, 65536> part;
     for (;;) {
-        AH_CHECK(deadline.wait_readable(fd, "wait for the end of standard input"), "");
+        AH_CHECK(deadline.wait_readable(fd, "wait for the end of standard input"));
         const ssize_t got = ::read(fd, part.data(), part.size());
         if (got < 0 && errno != EINTR && errno != EAGAIN)
             return fail_errno("read standard input", errno);

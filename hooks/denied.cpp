@@ -17,13 +17,13 @@ Result<Remembered> ask_table(Netlink& nftables)
 {
     Remembered seen;
     for (const Step& request : list_denied()) {
-        AH_TRY(const auto listed, nftables.list(request), "");
-        AH_TRY(const auto denied, read_denied(listed, std::time(nullptr)), "");
+        AH_TRY(const auto listed, nftables.list(request));
+        AH_TRY(const auto denied, read_denied(listed, std::time(nullptr)));
         seen.full = seen.full || denied.size() >= nft::most_remembered;
         seen.denied.insert(seen.denied.end(), denied.begin(), denied.end());
     }
-    AH_TRY(const auto rules, nftables.list(list_refusals()), "");
-    AH_TRY(seen.packets, count_packets(rules), "");
+    AH_TRY(const auto rules, nftables.list(list_refusals()));
+    AH_TRY(seen.packets, count_packets(rules));
     return seen;
 }
 

@@ -28,16 +28,16 @@ Result<bool> is_mounted(const FileIdentity& netns)
 
 Status check_all_gone(const Record& record)
 {
-    AH_TRY(const std::string boot, boot_id(), "");
+    AH_TRY(const std::string boot, boot_id());
     if (record.boot_id != boot)
         return {};
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
     bool held = false;
     if (record.host_pidns != pids) { // with somebody in there, gc in there can tell
-        AH_TRY(held, is_inhabited(record.host_pidns, "pid"), "");
+        AH_TRY(held, is_inhabited(record.host_pidns, "pid"));
     }
-    AH_TRY(const bool inhabited, is_inhabited(record.host_netns, "net"), "");
-    AH_TRY(const bool mounted, is_mounted(record.host_netns), "");
+    AH_TRY(const bool inhabited, is_inhabited(record.host_netns, "net"));
+    AH_TRY(const bool mounted, is_mounted(record.host_netns));
     if (held || inhabited || mounted)
         return fail(Code::network_setup_failed, "its link is in another network namespace");
     return {};

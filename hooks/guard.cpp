@@ -20,11 +20,11 @@ namespace {
 Result<Record> enforced_record(const StateDir& state, const RunKey& key,
                                std::string_view generation)
 {
-    AH_TRY(auto record, state.read(key), "");
+    AH_TRY(auto record, state.read(key));
     if (!record || record->generation != generation || record->state != RunState::enforced)
         return fail(Code::network_setup_failed, "no such run is enforced");
-    AH_TRY(const std::string boot, boot_id(), "");
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    AH_TRY(const std::string boot, boot_id());
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
     if (record->boot_id != boot || record->host_pidns != pids)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
     return *std::move(record);
@@ -37,7 +37,7 @@ bool claims(const Record& record, std::string_view word)
 
 Result<Netns> same_namespace(const Record& record)
 {
-    AH_TRY(auto netns, netns_of(static_cast<pid_t>(record.init.pid)), "");
+    AH_TRY(auto netns, netns_of(static_cast<pid_t>(record.init.pid)));
     if (netns.init != record.init || netns.identity != record.netns)
         return fail(Code::network_setup_failed, "the container is not the one that was confined");
     return netns;
@@ -79,12 +79,12 @@ Status follow_changes(const StateDir& state, Record& record, Conversations& insi
                       const Deadline& deadline, Confined& confined)
 {
     std::vector<Prefix> before = guests_of(record);
-    AH_TRY(const bool changed, look_again(record, inside, deadline), "");
+    AH_TRY(const bool changed, look_again(record, inside, deadline));
     if (!changed)
         return {};
     confined.notes.emplace_back("the host's or the container's addresses changed, and the rules "
                                 "with them");
-    AH_CHECK(state.write(record), "");
+    AH_CHECK(state.write(record));
     const std::vector<Prefix> now = guests_of(record);
     std::erase_if(before, [&now](const Prefix& address) {
         return std::ranges::find(now, address) != now.end();
@@ -97,12 +97,12 @@ Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
                   const Deadline& deadline, Confined& confined)
 {
     const bool stood = claims(record, verified::drop_table);
-    AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined), "");
+    AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined));
     if (confined.loaded)
         begin_anew(record);
     if (!record.network)
         return {};
-    AH_TRY(const Held held, hold_host_rules(state, record, deadline), "");
+    AH_TRY(const Held held, hold_host_rules(state, record, deadline));
     if (held == Held::restored)
         confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
     return {};
@@ -129,8 +129,8 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
 Status confine_pod_again(const StateDir& state, const Record& member, Scope scope,
                          const Deadline& deadline)
 {
-    AH_TRY(const Holder holder, holder_of(member), "");
-    AH_TRY(const auto record, state.read(holder.key), "");
+    AH_TRY(const Holder holder, holder_of(member));
+    AH_TRY(const auto record, state.read(holder.key));
     if (!record || record->generation != holder.generation || !is_alive(record->init)) {
         if (scope == Scope::tables)
             return {}; // the sandbox went first; what holds its network stays, and is never
@@ -144,26 +144,26 @@ Status confine_pod_again(const StateDir& state, const Record& member, Scope scop
 Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
                      Scope scope, const Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
-    AH_TRY(auto record, enforced_record(state, key, generation), "");
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()));
+    AH_TRY(auto record, enforced_record(state, key, generation));
     if (record.posture == Posture::open)
         return {};
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
+    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
     if (scope == Scope::tables && record.network && record.host_netns != here)
         return {}; // the addresses and rules here are not those beside it; gc over there holds it
-    AH_TRY(const Netns netns, same_namespace(record), "");
+    AH_TRY(const Netns netns, same_namespace(record));
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);
-    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline));
     const Record found = record;
     Confined confined;
     keep_denied(state, record, inside, confined);
-    AH_CHECK(follow_changes(state, record, inside, deadline, confined), "");
-    AH_CHECK(hold_rules(state, record, inside, deadline, confined), "");
+    AH_CHECK(follow_changes(state, record, inside, deadline, confined));
+    AH_CHECK(hold_rules(state, record, inside, deadline, confined));
     if (scope != Scope::tables) {
         const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
-        AH_CHECK(check_link(record, inside, deadline, &confined.notes), "");
-        AH_CHECK(empty_out(inside, inside_plan(record), moment, deadline, confined), "");
+        AH_CHECK(check_link(record, inside, deadline, &confined.notes));
+        AH_CHECK(empty_out(inside, inside_plan(record), moment, deadline, confined));
     }
     add_news(record, confined);
     return record == found ? Status() : state.write(record);
@@ -174,7 +174,7 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
 Result<Record> hold_pod(const StateDir& state, const Record& member, const FileIdentity& netns,
                         const Deadline& deadline)
 {
-    AH_TRY(const Holder holder, holder_of(member), "");
+    AH_TRY(const Holder holder, holder_of(member));
     AH_CHECK(confine_again(state, holder.key, holder.generation, Scope::links, deadline),
              "the pod's network");
     AH_TRY(auto record, enforced_record(state, holder.key, holder.generation), "the pod's network");

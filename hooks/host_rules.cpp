@@ -22,8 +22,8 @@ HostRun host_run(const Record& record)
 
 Result<bool> stands(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const auto planned, host_rules_lines(run), "");
-    AH_TRY(const auto seen, ask_host_rules(nftables, run), "");
+    AH_TRY(const auto planned, host_rules_lines(run));
+    AH_TRY(const auto seen, ask_host_rules(nftables, run));
     return seen == planned;
 }
 
@@ -57,8 +57,8 @@ Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
 
 Status drop_once(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const std::uint32_t generation, ask_generation(nftables), "");
-    AH_TRY(const Unused unused, ask_unused(nftables, run), "");
+    AH_TRY(const std::uint32_t generation, ask_generation(nftables));
+    AH_TRY(const Unused unused, ask_unused(nftables, run));
     return nftables.send(drop_host_rules(run, unused, generation));
 }
 
@@ -72,7 +72,7 @@ Status drop_with_unused(Netlink& nftables, const HostRun& run)
         if (number != ERESTART && number != EBUSY && number != EINTR)
             return dropped;
     }
-    AH_CHECK(nftables.send(drop_host_rules(run)), "");
+    AH_CHECK(nftables.send(drop_host_rules(run)));
     return fail(Code::network_setup_failed, "somebody changes the host's ruleset all the time, so "
                                             "that tables which nobody needs are not removed");
 }
@@ -81,15 +81,15 @@ Status drop_with_unused(Netlink& nftables, const HostRun& run)
 
 Status put_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
     return load_and_compare(nftables, host_run(record));
 }
 
 Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
     const HostRun run = host_run(record);
     if (run.technique == Technique::in_place && run.network.guest.empty())
         return Held::stood; // it has no address that a rule could go by
@@ -103,20 +103,19 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
 Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
                    const Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
     HostRun run = host_run(record);
-    AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}), "");
+    AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}));
     return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
 }
 
 Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
                   const Deadline& deadline)
 {
-    AH_TRY(const FileLock lock, lock_shared(state, deadline), "");
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
     HostRun own = host_run(record); // under the lock: records name their guests before rules do
-    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key),
-           "");
+    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key));
     return drop_with_unused(nftables, own);
 }
 
@@ -125,7 +124,7 @@ Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<
 {
     if (guests.empty())
         return guests;
-    AH_TRY(const auto keys, state.runs(), "");
+    AH_TRY(const auto keys, state.runs());
     for (const RunKey& key : keys) {
         if (key.text() == but_by)
             continue;

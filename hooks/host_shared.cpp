@@ -155,8 +155,8 @@ std::vector<const char*> chains_for(const HostRun& run)
 
 Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(Ruleset planned, describe(shared, shared_part(run)), "");
-    AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)), "");
+    AH_TRY(Ruleset planned, describe(shared, shared_part(run)));
+    AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)));
     sort_chains_first(planned.ours);
     return seen.ours == planned.ours;
 }
@@ -260,13 +260,13 @@ std::optional<RunKey> key_of_link(std::string_view name)
 
 Result<Shared> ask_shared(Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const bool all, shared_stands(nftables, run), "");
+    AH_TRY(const bool all, shared_stands(nftables, run));
     if (all)
         return Shared::stands;
     HostRun less = run;
     less.posture = Posture::sealed;
-    AH_TRY(const bool most, is_forwarded(run) ? shared_stands(nftables, less) : Result<bool>(false),
-           "");
+    AH_TRY(const bool most,
+           is_forwarded(run) ? shared_stands(nftables, less) : Result<bool>(false));
     return most ? Shared::untracked : Shared::missing;
 }
 
@@ -275,7 +275,7 @@ Result<RunRules> ask_run_elements(Netlink& nftables)
     const Steps requests = {list_elements(shared, forwards.name),
                             list_elements(shared, guests4.name),
                             list_elements(shared, guests6.name)};
-    AH_TRY(const Ruleset seen, ask(nftables, shared, requests), "");
+    AH_TRY(const Ruleset seen, ask(nftables, shared, requests));
     RunRules rules;
     for (const std::string& line : seen.elements) {
         const Bytes key = key_in(line);
@@ -285,7 +285,7 @@ Result<RunRules> ask_run_elements(Netlink& nftables)
         } else {
             std::array<char, INET6_ADDRSTRLEN> text{};
             ::inet_ntop(key.size() == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
-            AH_TRY(const Prefix guest, Prefix::parse(text.data(), Code::network_setup_failed), "");
+            AH_TRY(const Prefix guest, Prefix::parse(text.data(), Code::network_setup_failed));
             rules.guests.push_back(guest);
         }
     }

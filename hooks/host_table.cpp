@@ -248,8 +248,8 @@ Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
     Steps parts;
     if (on_link)
         parts = {get_chain(own.table(), own.name), get_set(own.table(), own.name)};
-    AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts), "");
-    AH_TRY(const auto tables, ask_tables(nftables), "");
+    AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts));
+    AH_TRY(const auto tables, ask_tables(nftables));
     Unused unused;
     unused.own_table = on_link; // were it not there, the transaction would make it
     bool others = false;
@@ -268,7 +268,7 @@ Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
     const bool tracked = is_forwarded(run) || !on_link;
     if (others && !tracked)
         return unused;
-    AH_TRY(const RunRules elements, ask_run_elements(nftables), "");
+    AH_TRY(const RunRules elements, ask_run_elements(nftables));
     const bool forwards = std::ranges::any_of(
         elements.links, [&](const std::string& link) { return !on_link || link != own.name; });
     const bool guests = std::ranges::any_of(elements.guests, [&](const Prefix& guest) {
@@ -297,8 +297,8 @@ std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
 
 Result<RunRules> ask_run_rules(Netlink& nftables)
 {
-    AH_TRY(RunRules rules, ask_run_elements(nftables), "");
-    AH_TRY(const auto tables, ask_tables(nftables), "");
+    AH_TRY(RunRules rules, ask_run_elements(nftables));
+    AH_TRY(const auto tables, ask_tables(nftables));
     for (const TableUse& table : tables) {
         if (table.family != NFPROTO_NETDEV)
             continue;
@@ -308,7 +308,7 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
         if (table.name.starts_with(own_prefix) && table.use == 0)
             rules.links.push_back(link_name("0000000000" + table.name.substr(own_prefix.size())));
     }
-    AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV), "");
+    AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV));
     for (const ChainName& chain : chains) {
         if (chain.table.starts_with(own_prefix) && key_of_link(chain.name))
             rules.links.push_back(chain.name);
@@ -319,8 +319,8 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 {
     const OwnNames own = own_of(run);
-    AH_TRY(Ruleset planned, describe(own.table(), add_link_chain(run)), "");
-    AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)), "");
+    AH_TRY(Ruleset planned, describe(own.table(), add_link_chain(run)));
+    AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)));
     sort_chains_first(common.ours);
     return lines_of(std::move(planned), common);
 }
@@ -328,8 +328,8 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
 Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run)
 {
     const OwnNames own = own_of(run);
-    AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)), "");
-    AH_TRY(const Ruleset common, ask(nftables, shared_table(), list_shared(run)), "");
+    AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)));
+    AH_TRY(const Ruleset common, ask(nftables, shared_table(), list_shared(run)));
     return lines_of(std::move(seen), common);
 }
 

@@ -44,14 +44,14 @@ struct Call {
 
 Result<ContainerState> hear_runtime()
 {
-    AH_TRY(auto text, read_to_end(STDIN_FILENO, most_input, Deadline(patience_for_input)), "");
+    AH_TRY(auto text, read_to_end(STDIN_FILENO, most_input, Deadline(patience_for_input)));
     return parse_container_state(std::move(text));
 }
 
 // The shim made it; a hook makes none.
 Result<StateDir> open_state(const Call& call)
 {
-    AH_TRY(auto state, StateDir::existing(std::string(call.state)), "");
+    AH_TRY(auto state, StateDir::existing(std::string(call.state)));
     if (!state) {
         return fail(Code::network_setup_failed,
                     "there is no state directory " + in_quotes(call.state));
@@ -62,28 +62,28 @@ Result<StateDir> open_state(const Call& call)
 Status run_up(const Call& call, const RunKey& key)
 {
     const Deadline deadline(patience);
-    AH_CHECK(die_with_parent(), "");
+    AH_CHECK(die_with_parent());
     // The last walks to what was mounted, through directories that are private to others.
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}),
-             "");
+    AH_CHECK(
+        keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}));
     const auto told = hear_runtime();
-    AH_TRY(const StateDir state, open_state(call), "");
+    AH_TRY(const StateDir state, open_state(call));
     return up(state, key, call.generation, told, deadline);
 }
 
 Status run_guard(const Call& call, const RunKey& key)
 {
-    AH_CHECK(die_with_parent(), "");
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
-    AH_TRY(const StateDir state, open_state(call), "");
+    AH_CHECK(die_with_parent());
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_TRY(const StateDir state, open_state(call));
     return guard(state, key, call.generation, Deadline(patience));
 }
 
 Status run_hold(const Call& call, const RunKey& key)
 {
-    AH_CHECK(die_with_parent(), "");
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
-    AH_TRY(const StateDir state, open_state(call), "");
+    AH_CHECK(die_with_parent());
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_TRY(const StateDir state, open_state(call));
     return hold(state, key, call.generation, Deadline(patience));
 }
 
@@ -91,33 +91,33 @@ Status run_down(const Call& call, const RunKey& key)
 {
     // Read for the runtime's sake, whom an unread pipe would disturb; what it says is not needed.
     (void)read_to_end(STDIN_FILENO, most_input, Deadline(patience_for_input));
-    AH_TRY(const auto state, StateDir::existing(std::string(call.state)), "");
+    AH_TRY(const auto state, StateDir::existing(std::string(call.state)));
     if (!state)
         return {};
-    AH_CHECK(down(*state, key, call.generation), "");
+    AH_CHECK(down(*state, key, call.generation));
     return {};
 }
 
 // The shim holds the lock, and reads the record again when we are done.
 Status run_unplug(const Call& call, const RunKey& key)
 {
-    AH_TRY(const StateDir state, open_state(call), "");
-    AH_TRY(auto record, state.read(key), "");
+    AH_TRY(const StateDir state, open_state(call));
+    AH_TRY(auto record, state.read(key));
     if (!record || record->generation != call.generation)
         return {};
-    AH_CHECK(unplug(state, *record), "");
+    AH_CHECK(unplug(state, *record));
     return state.write_last(*record);
 }
 
 Status run_denials(const Call& call, const RunKey& key)
 {
-    AH_TRY(const StateDir state, open_state(call), "");
-    AH_TRY(const RunLock lock, RunLock::take(state, key), "");
-    AH_TRY(auto record, state.read(key), "");
+    AH_TRY(const StateDir state, open_state(call));
+    AH_TRY(const RunLock lock, RunLock::take(state, key));
+    AH_TRY(auto record, state.read(key));
     if (!record || record->generation != call.generation)
         return {};
     const Record found = *record;
-    AH_CHECK(note_denied(state, *record), "");
+    AH_CHECK(note_denied(state, *record));
     return *record == found ? Status() : state.write(*record);
 }
 
@@ -140,7 +140,7 @@ const Verb* find_verb(std::span<char* const> words)
 Status run(const Verb& verb, std::span<char* const> words)
 {
     const Call call{words[3], words[2], words[4], words[5]};
-    AH_TRY(const RunKey key, RunKey::parse(call.key), "");
+    AH_TRY(const RunKey key, RunKey::parse(call.key));
     return verb.run(call, key);
 }
 
@@ -154,9 +154,9 @@ void say(const std::string& line)
 
 Result<std::string> run_sweep(const std::string& state)
 {
-    AH_CHECK(die_with_parent(), "");
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}), "");
-    AH_TRY(const Swept swept, sweep_orphans(state), "");
+    AH_CHECK(die_with_parent());
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_TRY(const Swept swept, sweep_orphans(state));
     if (!swept.failed.empty())
         return fail(Code::network_setup_failed, swept.failed.front());
     std::string lines;

@@ -58,7 +58,7 @@ Result<UniqueFd> root_of(pid_t init, const BindSource& root)
     const UniqueFd outside(::open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!outside)
         return fail_errno("open " + process + "/root", errno);
-    AH_TRY(const auto table, read_file(process + "/mountinfo", most_mountinfo), "");
+    AH_TRY(const auto table, read_file(process + "/mountinfo", most_mountinfo));
     const auto mounts = read_mountinfo(table.value_or(""));
     for (const HostMount& mount : mounts | std::views::reverse) {
         if (auto found = mounted_at(outside.get(), mount.place, root.identity))
@@ -73,7 +73,7 @@ Status check_mounted(pid_t init, const std::vector<BindSource>& sources)
 {
     if (sources.empty() || sources.front().destination != "/")
         return {};
-    AH_TRY(const UniqueFd root, root_of(init, sources.front()), "");
+    AH_TRY(const UniqueFd root, root_of(init, sources.front()));
     for (const BindSource& source : sources | std::views::drop(1)) {
         if (!mounted_at(root.get(), source.destination, source.identity))
             return replaced(source);

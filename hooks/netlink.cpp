@@ -121,7 +121,7 @@ Status Netlink::transmit(std::span<const Step> steps)
 
 Result<std::vector<Message>> Netlink::receive(std::string_view doing)
 {
-    AH_CHECK(deadline_.wait_readable(mnl_socket_get_fd(socket_.get()), doing), "");
+    AH_CHECK(deadline_.wait_readable(mnl_socket_get_fd(socket_.get()), doing));
     alignas(nlmsghdr) std::array<std::byte, receive_size> buffer;
     const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
     if (got < 0)
@@ -139,12 +139,12 @@ Result<std::vector<Message>> Netlink::receive(std::string_view doing)
 Status Netlink::send(std::span<const Step> steps)
 {
     const std::uint32_t first = sent_ + 1;
-    AH_CHECK(transmit(steps), "");
+    AH_CHECK(transmit(steps));
     std::size_t awaited = 0;
     for (const Step& step : steps)
         awaited += (header_of(step.message)->nlmsg_flags & NLM_F_ACK) != 0 ? 1 : 0;
     while (awaited > 0) {
-        AH_TRY(const auto answers, receive(steps.back().doing), "");
+        AH_TRY(const auto answers, receive(steps.back().doing));
         for (const Message& message : answers) {
             const nlmsghdr* answer = header_of(message);
             const std::uint32_t place = answer->nlmsg_seq - first;
@@ -160,11 +160,11 @@ Status Netlink::send(std::span<const Step> steps)
 
 Result<std::vector<Message>> Netlink::list_once(const Step& request)
 {
-    AH_CHECK(transmit({&request, 1}), "");
+    AH_CHECK(transmit({&request, 1}));
     std::vector<Message> listed;
     bool interrupted = false;
     for (;;) {
-        AH_TRY(auto answers, receive(request.doing), "");
+        AH_TRY(auto answers, receive(request.doing));
         for (Message& message : answers) {
             const nlmsghdr* answer = header_of(message);
             if (answer->nlmsg_seq != sent_)

@@ -53,16 +53,15 @@ auto away(std::string_view doing, Enter enter, Visit visit) -> decltype(visit())
         std::optional<decltype(visit())> found = std::nullopt;
     } trip{enter, visit};
     AH_CHECK(in_visitor(
-                 [](void* raw) {
-                     Trip& there = *static_cast<Trip*>(raw);
-                     if (there.enter() == 0)
-                         there.found.emplace(there.visit());
-                     else
-                         there.refusal = errno;
-                     return 0;
-                 },
-                 &trip),
-             "");
+        [](void* raw) {
+            Trip& there = *static_cast<Trip*>(raw);
+            if (there.enter() == 0)
+                there.found.emplace(there.visit());
+            else
+                there.refusal = errno;
+            return 0;
+        },
+        &trip));
     if (!trip.found)
         return fail_errno(doing, trip.refusal);
     return *std::move(trip.found);
@@ -115,7 +114,7 @@ Result<UniqueFd> socket_inside(const Netns& netns)
 
 Status check_alone(const Netns& netns)
 {
-    AH_TRY(const auto pids, every_process(), "");
+    AH_TRY(const auto pids, every_process());
     for (const pid_t pid : pids) {
         const auto other = namespace_of(pid, "net"); // gone meanwhile: not there
         if (pid != netns.init.pid && other && *other == netns.identity) {
@@ -140,10 +139,10 @@ Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline)
 
 Result<std::vector<Link>> links_in(Netlink& route)
 {
-    AH_TRY(const auto messages, route.list(list_links()), "");
+    AH_TRY(const auto messages, route.list(list_links()));
     std::vector<Link> links;
     for (const Message& message : messages) {
-        AH_TRY(auto link, read_link(message), "");
+        AH_TRY(auto link, read_link(message));
         links.push_back(std::move(link));
     }
     return links;

@@ -55,7 +55,7 @@ std::unexpected<Error> changed(const std::string& link, const std::string& what)
 
 Result<std::string> addresses_on(Netlink& route, unsigned link, const std::string& but)
 {
-    AH_TRY(const auto messages, route.list(list_addresses_of(link)), "");
+    AH_TRY(const auto messages, route.list(list_addresses_of(link)));
     std::string others;
     bool own = false;
     for (const Message& message : messages) {
@@ -74,7 +74,7 @@ Result<std::string> addresses_on(Netlink& route, unsigned link, const std::strin
 Status check_end(Netlink& route, const Link& made, std::uint32_t address, const std::string& where,
                  std::vector<std::string>* notes)
 {
-    AH_TRY(const auto seen, find_link(route, made.name), "");
+    AH_TRY(const auto seen, find_link(route, made.name));
     if (!seen || seen->index != made.index)
         return changed(where, "it is gone");
     if (seen->mac != made.mac)
@@ -82,7 +82,7 @@ Status check_end(Netlink& route, const Link& made, std::uint32_t address, const 
     if (!seen->up)
         return changed(where, "it is down");
     const std::string own = dotted(address) + "/32";
-    AH_TRY(const std::string others, addresses_on(route, made.index, own), "");
+    AH_TRY(const std::string others, addresses_on(route, made.index, own));
     if (others.empty())
         return {};
     if (notes == nullptr || others.starts_with("not "))
@@ -95,7 +95,7 @@ Status check_end(Netlink& route, const Link& made, std::uint32_t address, const 
 // another's gateway.
 Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
 {
-    AH_TRY(const auto messages, route.list(list_addresses()), "");
+    AH_TRY(const auto messages, route.list(list_addresses()));
     std::vector<Prefix> addresses;
     for (const Message& message : messages) {
         if (is_gateway(message, pool))
@@ -127,10 +127,10 @@ Result<std::vector<Prefix>> own_addresses(Netlink& route, const Record& record)
             return addresses_in(route, network.pool); // a blackhole, or not understood
         if (!answers && is_no_route(answers.error().number))
             continue; // nor there
-        AH_CHECK(answers, "");
+        AH_CHECK(answers);
         if (answers->empty())
             continue;
-        AH_TRY(const RouteAnswer answer, read_answer(answers->front()), "");
+        AH_TRY(const RouteAnswer answer, read_answer(answers->front()));
         if (answer.type == RTN_LOCAL)
             own.push_back(reach.to);
     }
@@ -171,7 +171,7 @@ void unkeep_netns(const StateDir& state, const Record& record)
 
 Status release_subnets(const StateDir& state, const Record& record)
 {
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
     if (record.network && record.network->subnet)
         return release_subnet(state, key, record.generation, *record.network->subnet);
     // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
@@ -181,7 +181,7 @@ Status release_subnets(const StateDir& state, const Record& record)
     AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
     for (const Hold& hold : holds) {
         if (hold.key == key.text())
-            AH_CHECK(release_subnet(state, key, hold.generation, hold.subnet), "");
+            AH_CHECK(release_subnet(state, key, hold.generation, hold.subnet));
     }
     return {};
 }
@@ -189,15 +189,15 @@ Status release_subnets(const StateDir& state, const Record& record)
 Status plug_veth(const StateDir& state, const Record& record, Network& network, const Netns& netns,
                  Conversations& inside, Netlink& route)
 {
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
     const std::string name = link_name(record.key);
-    AH_CHECK(remove_leftover(route, name), "");
-    AH_TRY(RoutedHost host, RoutedHost::open(route), "");
+    AH_CHECK(remove_leftover(route, name));
+    AH_TRY(RoutedHost host, RoutedHost::open(route));
     const auto routed = [&host](const Subnet& subnet) { return host.touching(subnet); };
-    AH_TRY(network.subnet, reserve_subnet(state, key, record.generation, network.pool, routed), "");
-    AH_CHECK(route.send(make_veth(name, inside_link, netns.fd.get())), "");
-    AH_TRY(const auto outer, find_link(route, name), "");
-    AH_TRY(const auto inner, find_link(inside.route, inside_link), "");
+    AH_TRY(network.subnet, reserve_subnet(state, key, record.generation, network.pool, routed));
+    AH_CHECK(route.send(make_veth(name, inside_link, netns.fd.get())));
+    AH_TRY(const auto outer, find_link(route, name));
+    AH_TRY(const auto inner, find_link(inside.route, inside_link));
     if (!outer || !inner)
         return fail(Code::network_setup_failed, "link " + name + " is not where it was made");
     network.link = outer->index;
@@ -208,12 +208,12 @@ Status plug_veth(const StateDir& state, const Record& record, Network& network, 
 
 Status plug_in_place(Network& network, Conversations& inside)
 {
-    AH_TRY(const auto links, links_in(inside.route), "");
+    AH_TRY(const auto links, links_in(inside.route));
     for (const Link& link : links) {
         if (!link.is_loopback())
             network.links.push_back(link.index);
     }
-    AH_TRY(const auto addresses, addresses_in(inside.route, network.pool), "");
+    AH_TRY(const auto addresses, addresses_in(inside.route, network.pool));
     const auto denied = always_denied(network.pool);
     for (const Prefix& address : addresses) {
         if (!is_covered(address, denied)) // loopback and link-local lead nowhere outside
@@ -245,21 +245,21 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     if (!record.network)
         return fail(Code::network_setup_failed, "the record names no network");
     Network& network = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
-        AH_CHECK(check_forwarding(network, record), "");
+        AH_CHECK(check_forwarding(network, record));
     if (record.posture == Posture::filtered) { // no other table goes by them
-        AH_TRY(network.node, own_addresses(route, record), "");
+        AH_TRY(network.node, own_addresses(route, record));
     }
     if (record.technique == Technique::veth) {
-        AH_CHECK(plug_veth(state, record, network, netns, inside, route), "");
+        AH_CHECK(plug_veth(state, record, network, netns, inside, route));
     } else {
-        AH_CHECK(check_alone(netns), ""); // a neighbour would be filtered unasked
-        AH_CHECK(plug_in_place(network, inside), "");
-        AH_CHECK(state.write(record), ""); // what the host's rules go by, before there are any
+        AH_CHECK(check_alone(netns)); // a neighbour would be filtered unasked
+        AH_CHECK(plug_in_place(network, inside));
+        AH_CHECK(state.write(record)); // what the host's rules go by, before there are any
     }
     if (record.posture == Posture::filtered)
-        AH_CHECK(keep_netns(state, record, netns), "");
+        AH_CHECK(keep_netns(state, record, netns));
     return put_host_rules(state, record, deadline);
 }
 
@@ -279,12 +279,12 @@ Result<bool> look_again(Record& record, Conversations& inside, const Deadline& d
         return network;
     };
     Network now = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
-    AH_TRY(now.node, own_addresses(route, record), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
+    AH_TRY(now.node, own_addresses(route, record));
     if (record.technique == Technique::in_place) {
         now.links.clear();
         now.guest.clear();
-        AH_CHECK(plug_in_place(now, inside), "");
+        AH_CHECK(plug_in_place(now, inside));
     }
     if (sorted(now) == sorted(*record.network))
         return false;
@@ -298,21 +298,21 @@ Status open_link(Record& record, Conversations& inside, const Deadline& deadline
         return {};
     const Network network = record.network.value_or(Network());
     const Subnet subnet = network.subnet.value_or(Subnet());
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
     const Link outer{
         .index = network.link, .name = link_name(record.key), .kind = "veth", .mac = {}};
     const Link inner{
         .index = network.links.front(), .name = inside_link, .kind = "veth", .mac = {}};
     const std::array within = {add_address(inner.index, subnet.inside()), set_link(inner, Flag::up),
                                add_neighbour(inner.index, subnet.gateway(), outer.name, End::host)};
-    AH_CHECK(inside.route.send(within), "");
+    AH_CHECK(inside.route.send(within));
     const std::array without = {
         add_address(outer.index, subnet.gateway()), set_link(outer, Flag::up),
         add_neighbour(outer.index, subnet.inside(), outer.name, End::inside)};
-    AH_CHECK(route.send(without), "");
+    AH_CHECK(route.send(without));
     if (record.posture == Posture::filtered) {
         const Step step = add_default_route(inner.index, subnet.gateway());
-        AH_CHECK(inside.route.send({&step, 1}), "");
+        AH_CHECK(inside.route.send({&step, 1}));
     }
     auto answers = route.list(ask_route(subnet.gateway(), subnet.inside()));
     const auto answer = answers && !answers->empty()
@@ -329,11 +329,11 @@ Status check_link(const Record& record, Conversations& inside, const Deadline& d
     if (record.technique != Technique::veth || !record.network || !record.network->subnet)
         return {};
     const Network& network = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
     const std::string name = link_name(record.key);
     const Link outer{
         .index = network.link, .name = name, .kind = {}, .mac = mac_of(name, End::host)};
-    AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name, notes), "");
+    AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name, notes));
     const Link inner{.index = network.links.front(),
                      .name = inside_link,
                      .kind = {},
@@ -346,29 +346,29 @@ Status unplug(const StateDir& state, Record& record)
 {
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was refused is not known: " + noted.error().what);
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
+    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
     if (here != record.host_netns) {
-        AH_CHECK(check_all_gone(record), "");
+        AH_CHECK(check_all_gone(record));
         unkeep_netns(state, record);
         return release_subnets(state, record);
     }
     const Deadline deadline(patience_for_teardown);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
     const std::string name = link_name(record.key);
     // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
     // period of the kernel's; in this order they pass it together. The link may end meanwhile by
     // itself, with the namespace of its other end.
-    AH_TRY(const auto link, find_link(route, name), "");
+    AH_TRY(const auto link, find_link(route, name));
     if (link) {
         const Step down = set_link(*link, Flag::down);
-        AH_CHECK(unless_gone(route.send({&down, 1})), "");
+        AH_CHECK(unless_gone(route.send({&down, 1})));
     }
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), ""); // open to the end
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
     const auto dropped = drop_rules(state, record, nftables, deadline);
-    AH_CHECK(remove_leftover(route, name), "");
+    AH_CHECK(remove_leftover(route, name));
     // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
     unkeep_netns(state, record);
-    AH_CHECK(dropped, "");
+    AH_CHECK(dropped);
     return release_subnets(state, record);
 }
 

@@ -45,7 +45,7 @@ Status fill_and_rename(int directory, int file, const struct stat& like, const s
         return fail_errno("give config.json its owner", errno);
     if (::fchmod(file, like.st_mode & 07777) != 0)
         return fail_errno("give config.json its mode", errno);
-    AH_CHECK(write_whole(file, text), "");
+    AH_CHECK(write_whole(file, text));
     if (::renameat(directory, temporary_name, directory, config_name) != 0)
         return fail_errno("replace config.json", errno);
     return {};
@@ -113,7 +113,7 @@ Status put_back(const StateDir& state, const Record& record)
     AH_TRY(const auto standing, read_file(path, most_bytes), "put config.json back");
     if (!standing || sha256_hex(*standing) != record.config_digest)
         return {};
-    AH_CHECK(replace_text(bundle.get(), *original), "");
+    AH_CHECK(replace_text(bundle.get(), *original));
     (void)::unlink(kept.c_str()); // not needed any more; it goes with the run's folder at last
     return {};
 }

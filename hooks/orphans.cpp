@@ -67,9 +67,9 @@ struct Remains {
 
 Status look_at_links(Netlink& route, Remains& remains)
 {
-    AH_TRY(const auto messages, route.list(list_links()), "");
+    AH_TRY(const auto messages, route.list(list_links()));
     for (const Message& message : messages) {
-        AH_TRY(const Link link, read_link(message), "");
+        AH_TRY(const Link link, read_link(message));
         const auto key = key_of_link(link.name);
         if (!key || link.kind != "veth")
             continue;
@@ -84,13 +84,13 @@ Status look_at_links(Netlink& route, Remains& remains)
 
 Status look_at_reservations(const std::string& path, Remains& remains)
 {
-    AH_TRY(const auto state, StateDir::existing(path), "");
+    AH_TRY(const auto state, StateDir::existing(path));
     if (!state)
         return {};
     const auto held = held_subnets(*state);
     if (!held && held.error().number == ENOENT)
         return {}; // emptied
-    AH_CHECK(held, "");
+    AH_CHECK(held);
     for (const Hold& hold : *held)
         remains.keys.insert(hold.key);
     return {};
@@ -99,7 +99,7 @@ Status look_at_reservations(const std::string& path, Remains& remains)
 Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nftables)
 {
     Remains remains;
-    AH_CHECK(look_at_reservations(path, remains), "");
+    AH_CHECK(look_at_reservations(path, remains));
     auto rules = ask_run_rules(nftables);
     if (!rules && rules.error().number == EPERM)
         return Remains(); // who may not even look there (a rootless user) has put nothing there
@@ -116,10 +116,10 @@ Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nf
 // Most of what stands is a run's that has its record.
 Status leave_out_runs(const StateDir& state, Remains& remains)
 {
-    AH_TRY(const auto runs, state.runs(), "");
+    AH_TRY(const auto runs, state.runs());
     for (const RunKey& run : runs)
         remains.keys.erase(run.text());
-    AH_TRY(remains.guests, unclaimed_guests(state, std::move(remains.guests), {}), "");
+    AH_TRY(remains.guests, unclaimed_guests(state, std::move(remains.guests), {}));
     return {};
 }
 
@@ -127,8 +127,8 @@ Status leave_out_runs(const StateDir& state, Remains& remains)
 Result<std::vector<std::vector<pid_t>>> inhabitants()
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<pid_t>> found;
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"), "");
-    AH_TRY(const auto pids, every_process(), "");
+    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
+    AH_TRY(const auto pids, every_process());
     for (const pid_t pid : pids) {
         const auto there = namespace_of(pid, "net");
         if (there && *there != here)
@@ -163,8 +163,8 @@ struct Living {
 
 Status add_addresses(const Netns& netns, Living& living)
 {
-    AH_TRY(auto inside, talk_inside(netns, Deadline(patience_for_orphans)), "");
-    AH_TRY(const auto messages, inside.route.list(list_addresses()), "");
+    AH_TRY(auto inside, talk_inside(netns, Deadline(patience_for_orphans)));
+    AH_TRY(const auto messages, inside.route.list(list_addresses()));
     for (const Message& message : messages) {
         AH_TRY(const auto address, read_address(message), "read the addresses");
         if (address)
@@ -176,19 +176,19 @@ Status add_addresses(const Netns& netns, Living& living)
 Result<Living> who_lives(const Remains& remains, Netlink& route)
 {
     Living living;
-    AH_TRY(const auto all, inhabitants(), "");
+    AH_TRY(const auto all, inhabitants());
     for (const auto& pids : all) {
-        AH_TRY(const auto netns, open_netns(pids), "");
+        AH_TRY(const auto netns, open_netns(pids));
         if (!netns)
             continue;
-        AH_TRY(const auto answers, route.list(ask_id(netns->fd.get())), "");
+        AH_TRY(const auto answers, route.list(ask_id(netns->fd.get())));
         std::int32_t id = no_id;
         for (const Message& message : answers)
             (void)mnl_attr_parse(header_of(message), sizeof(rtgenmsg), keep_id, &id);
         if (id != no_id) // else no link leads there
             living.ids.insert(id);
         if (!remains.guests.empty())
-            AH_CHECK(add_addresses(*netns, living), "");
+            AH_CHECK(add_addresses(*netns, living));
     }
     return living;
 }
@@ -201,21 +201,21 @@ Result<Record> nobody(const std::string& key)
     record.posture = Posture::filtered;
     record.technique = Technique::veth;
     record.network = Network();
-    AH_TRY(record.host_netns, namespace_of(0, "net"), "");
+    AH_TRY(record.host_netns, namespace_of(0, "net"));
     return record;
 }
 
 // Whether it was removed.
 Result<bool> remove_orphan(const StateDir& state, const std::string& text)
 {
-    AH_TRY(const RunKey key, RunKey::parse(text), "");
+    AH_TRY(const RunKey key, RunKey::parse(text));
     if (state.has_run(key))
         return false;
-    AH_TRY(const auto lock, RunLock::try_take(state, key), "");
+    AH_TRY(const auto lock, RunLock::try_take(state, key));
     if (!lock || state.has_run(key))
         return false;
-    AH_TRY(Record record, nobody(text), "");
-    AH_CHECK(unplug(state, record), "");
+    AH_TRY(Record record, nobody(text));
+    AH_CHECK(unplug(state, record));
     return true;
 }
 
@@ -230,7 +230,7 @@ Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Li
     record.technique = Technique::in_place;
     record.network = Network();
     record.network->guest = guests;
-    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience_for_orphans)), "");
+    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience_for_orphans)));
     for (const Prefix& guest : guests)
         swept.removed.push_back(guest.text());
     return {};
@@ -241,14 +241,14 @@ Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Li
 Result<Swept> sweep_orphans(const std::string& state_path)
 {
     const Deadline deadline(patience_for_orphans);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline), "");
-    AH_TRY(Remains remains, look_around(state_path, route, nftables), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(Remains remains, look_around(state_path, route, nftables));
     Swept swept;
     if (remains.empty())
         return swept;
-    AH_TRY(const StateDir state, StateDir::open(state_path), "");
-    AH_CHECK(leave_out_runs(state, remains), "");
+    AH_TRY(const StateDir state, StateDir::open(state_path));
+    AH_CHECK(leave_out_runs(state, remains));
     if (remains.empty())
         return swept;
     AH_TRY(const Living living, who_lives(remains, route), "look who lives");

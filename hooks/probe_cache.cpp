@@ -20,16 +20,16 @@ Result<ProbeAnswer> read_answer(json::View view)
     for (const json::View member : view.items()) {
         const std::string key = member.key();
         if (key == "name") {
-            AH_TRY(answer.name, member.string(), "");
+            AH_TRY(answer.name, member.string());
         } else if (key == "yes") {
-            AH_TRY(answer.yes, member.boolean(), "");
+            AH_TRY(answer.yes, member.boolean());
         } else if (key == "step") {
-            AH_TRY(answer.step, member.string(), "");
+            AH_TRY(answer.step, member.string());
         } else if (key == "errno") {
-            AH_TRY(const std::int64_t number, member.integer(), "");
+            AH_TRY(const std::int64_t number, member.integer());
             answer.number = static_cast<int>(number);
         } else if (key == "remedy") {
-            AH_TRY(answer.remedy, member.string(), "");
+            AH_TRY(answer.remedy, member.string());
         }
     }
     return answer;

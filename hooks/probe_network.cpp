@@ -71,7 +71,7 @@ Status leave_host()
 // own. The kernel asks who may before it looks for the link.
 Status may_change_host()
 {
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)));
     const std::vector<Step> steps{remove_link_named(link_name(nobodys_key))};
     const Status done = route.send(steps);
     return done || done.error().number == ENODEV ? Status() : done;
@@ -82,25 +82,25 @@ Status seal(Netlink& nftables)
     const UniqueFd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!here)
         return fail_errno("open the namespace", errno);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)), "");
-    AH_CHECK(route.send(make_veth(link_name(nobodys_key), "ahprobe", here.get())), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)));
+    AH_CHECK(route.send(make_veth(link_name(nobodys_key), "ahprobe", here.get())));
     return nftables.send(load_host_rules(a_run(Posture::sealed)));
 }
 
 Status filter(Netlink& nftables)
 {
     const HostRun run = a_run(Posture::filtered);
-    AH_CHECK(nftables.send(load_host_rules(run)), "");
+    AH_CHECK(nftables.send(load_host_rules(run)));
     const std::vector<Step> gone = drop_host_rules(run);
-    AH_CHECK(nftables.send(gone), "");
+    AH_CHECK(nftables.send(gone));
     return {};
 }
 
 // In the namespace a container would have: no table of ours stands there yet.
 Status filter_inside()
 {
-    AH_CHECK(leave_host(), "");
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, Deadline(patience)), "");
+    AH_CHECK(leave_host());
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, Deadline(patience)));
     const InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
     return nftables.send(load_inside_table(plan, Standing::none));
 }

@@ -84,7 +84,7 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid)
     auto read = read_file(proc_path(pid, "/stat"), 4096);
     if (!read && read.error().number == ESRCH) // it ended between open(2) and read(2)
         return std::nullopt;
-    AH_TRY(const auto stat, std::move(read), "");
+    AH_TRY(const auto stat, std::move(read));
     if (!stat)
         return std::nullopt;
     return read_stat(pid, *stat);
@@ -169,7 +169,7 @@ Result<std::vector<pid_t>> every_process()
 
 Result<bool> is_inhabited(const FileIdentity& place, const char* name)
 {
-    AH_TRY(const auto pids, every_process(), "");
+    AH_TRY(const auto pids, every_process());
     return std::ranges::any_of(pids, [&](pid_t pid) {
         const auto there = namespace_of(pid, name);
         return there ? *there == place

@@ -131,10 +131,10 @@ Result<bool> has_route(Netlink& route, const Network& network, const Place& plac
     const auto answers = route.list(ask_route(inside, place.address, network.link));
     if (!answers && (is_no_route(answers.error().number) || answers.error().number == EXDEV))
         return false;
-    AH_CHECK(answers, "");
+    AH_CHECK(answers);
     if (answers->empty())
         return false;
-    AH_TRY(const RouteAnswer answer, read_answer(answers->front()), "");
+    AH_TRY(const RouteAnswer answer, read_answer(answers->front()));
     return answer.type == RTN_UNICAST;
 }
 
@@ -164,7 +164,7 @@ Result<std::vector<Attempt>> begin_all(const Netns& netns, std::uint32_t from,
 Result<bool> any_left(Netlink& tracking, const std::vector<Attempt>& attempts)
 {
     for (const Attempt& attempt : attempts) {
-        AH_TRY(const bool tracked, is_tracked(tracking, attempt.connection), "");
+        AH_TRY(const bool tracked, is_tracked(tracking, attempt.connection));
         if (tracked)
             return true;
     }
@@ -179,8 +179,8 @@ Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
 {
     int number = ETIMEDOUT;
     for (const std::chrono::milliseconds bound : bounds) {
-        AH_TRY(const auto attempts, begin_all(netns, from, places), "");
-        AH_TRY(const bool at_once, any_left(tracking, attempts), "");
+        AH_TRY(const auto attempts, begin_all(netns, from, places));
+        AH_TRY(const bool at_once, any_left(tracking, attempts));
         if (at_once)
             return 0;
         const Deadline round(std::min(bound, deadline.left()));
@@ -193,7 +193,7 @@ Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
             if (&attempt == &attempts.front())
                 number = came_to;
         }
-        AH_TRY(const bool after, any_left(tracking, attempts), "");
+        AH_TRY(const bool after, any_left(tracking, attempts));
         if (after)
             return 0;
         if (all_ended)
@@ -216,7 +216,7 @@ Status probe_brokers(const Record& record, const Netns& netns, const Deadline& d
     const Network network = record.network.value_or(Network());
     const Subnet subnet = network.subnet.value_or(Subnet());
     for (const std::uint16_t port : network.broker_ports) {
-        AH_TRY(const int number, ask_port(netns, {subnet.gateway(), port}, deadline), "");
+        AH_TRY(const int number, ask_port(netns, {subnet.gateway(), port}, deadline));
         if (number == 0 || number == ECONNREFUSED)
             continue;
         return dropped({subnet.gateway(), port}, number, "input", deadline);
@@ -229,23 +229,23 @@ Status probe_forwarding(Record& record, const Netns& netns, const Deadline& dead
     const Network network = record.network.value_or(Network());
     if (!network.subnet || record.posture != Posture::filtered)
         return {};
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline), "");
+    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
     std::vector<Place> places;
     for (const Place& place : places_to_try(network)) {
-        AH_TRY(const bool routed, has_route(route, network, place), "");
+        AH_TRY(const bool routed, has_route(route, network, place));
         if (routed)
             places.push_back(place);
     }
     if (places.empty())
         return {};
-    AH_TRY(auto tracking, Netlink::open(NETLINK_NETFILTER, deadline), "");
+    AH_TRY(auto tracking, Netlink::open(NETLINK_NETFILTER, deadline));
     if (const auto obstacle = cannot_tell(tracking)) {
         record.advice.push_back("whether another firewall drops what was granted is not known: " +
                                 obstacle->what);
         return {};
     }
     AH_TRY(const int number,
-           ask_for_way_out(netns, network.subnet->inside(), places, tracking, deadline), "");
+           ask_for_way_out(netns, network.subnet->inside(), places, tracking, deadline));
     return number == 0 ? Status() : dropped(places.front(), number, "forward", deadline);
 }
 

@@ -176,8 +176,8 @@ Result<std::vector<PinnedName>> resolve_names(const std::vector<std::string>& na
 
 Result<std::string> run_resolve(std::span<char* const> names)
 {
-    AH_CHECK(die_with_parent(), "");
-    AH_CHECK(keep_capabilities({}), "");
+    AH_CHECK(die_with_parent());
+    AH_CHECK(keep_capabilities({}));
     AH_TRY(const auto pinned,
            resolve_names({names.begin(), names.end()}, Deadline(patience_for_names)),
            "resolve names");

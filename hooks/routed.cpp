@@ -48,13 +48,13 @@ Result<RoutedHost> RoutedHost::open(Netlink& route)
     RoutedHost host(route);
     const auto tables = hides_linkdown() ? std::nullopt : tables_by_rules(route);
     if (!tables) {
-        AH_CHECK(host.list_all(), "");
+        AH_CHECK(host.list_all());
         return host;
     }
     std::vector<Step> requests;
     for (const unsigned table : *tables)
         requests.push_back(list_routes_of(table));
-    AH_CHECK(host.list(requests), "");
+    AH_CHECK(host.list(requests));
     return host;
 }
 
@@ -71,7 +71,7 @@ Status RoutedHost::list(const std::vector<Step>& requests)
         const auto messages = route_->list(request);
         if (!messages && messages.error().number == ENOENT)
             continue;
-        AH_CHECK(messages, "");
+        AH_CHECK(messages);
         for (const Message& message : *messages) {
             AH_TRY(const auto range, read_route(message), "read the routes");
             if (range)
@@ -90,7 +90,7 @@ Result<std::optional<RoutedRange>> RoutedHost::touching(const Subnet& subnet)
     for (std::uint32_t i = 0; i < addresses; ++i) {
         const RouteMatch match = read_match(route_->list(match_route(subnet.base + i)));
         if (!match.known) {
-            AH_CHECK(list_all(), "");
+            AH_CHECK(list_all());
             return listed_.touching(subnet);
         }
         if (match.range && (!broadest || match.range->length < broadest->length))

@@ -75,7 +75,7 @@ Result<ReadTable> table_in(const nlmsghdr* header)
 
 Status read_table(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    AH_TRY(const ReadTable table, table_in(header), "");
+    AH_TRY(const ReadTable table, table_in(header));
     const std::uint32_t family = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY);
     const char* const name = nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME);
     const std::string words = family_word(family) + " " + printable(text_or_nothing(name));
@@ -113,7 +113,7 @@ Result<ReadChain> chain_in(const nlmsghdr* header)
 
 Status read_chain(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    AH_TRY(const ReadChain chain, chain_in(header), "");
+    AH_TRY(const ReadChain chain, chain_in(header));
     const nftnl_chain* const c = chain.get();
     if (!is_in(ours, family_of(header), nftnl_chain_get_str(c, NFTNL_CHAIN_TABLE)))
         return {};
@@ -225,7 +225,7 @@ std::span<const std::uint8_t> key_of(nftnl_set_elem* element, std::uint16_t whic
 
 Status read_elements(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header)
 {
-    AH_TRY(const Read read, elements_in(header), "");
+    AH_TRY(const Read read, elements_in(header));
     if (!is_in(ours, family_of(header), nftnl_set_get_str(read.set.get(), NFTNL_SET_TABLE)))
         return {};
     const std::string_view set = text_or_nothing(nftnl_set_get_str(read.set.get(), NFTNL_SET_NAME));
@@ -299,7 +299,7 @@ Result<Ruleset> ask(Netlink& nftables, const nft::Table& ours, std::span<const S
         if (!messages)
             return std::unexpected(messages.error());
         for (const Message& message : *messages)
-            AH_CHECK(read_into(ruleset, ours, message), "");
+            AH_CHECK(read_into(ruleset, ours, message));
     }
     std::ranges::sort(ruleset.elements);
     return ruleset;
@@ -308,18 +308,18 @@ Result<Ruleset> ask(Netlink& nftables, const nft::Table& ours, std::span<const S
 Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
 {
     const std::array tables = {nft::list_tables()};
-    AH_TRY(Ruleset ruleset, ask(nftables, ours, tables), "");
+    AH_TRY(Ruleset ruleset, ask(nftables, ours, tables));
     if (ruleset.ours.empty())
         return ruleset; // without a table of ours there is no more
     const std::array rest = {nft::list_chains(NFPROTO_UNSPEC), nft::list_sets(ours),
                              nft::list_rules()};
-    AH_TRY(Ruleset objects, ask(nftables, ours, rest), "");
+    AH_TRY(Ruleset objects, ask(nftables, ours, rest));
     std::vector<Step> requests;
     for (const std::string& line : objects.ours) {
         if (const std::string set = planned_set(line); !set.empty())
             requests.push_back(nft::list_elements(ours, set));
     }
-    AH_TRY(Ruleset elements, ask(nftables, ours, requests), "");
+    AH_TRY(Ruleset elements, ask(nftables, ours, requests));
     std::ranges::move(objects.ours, std::back_inserter(ruleset.ours));
     ruleset.elements = std::move(elements.elements);
     return ruleset;
@@ -327,10 +327,10 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
 
 Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
 {
-    AH_TRY(const auto messages, nftables.list(nft::list_tables()), "");
+    AH_TRY(const auto messages, nftables.list(nft::list_tables()));
     std::vector<TableUse> tables;
     for (const Message& message : messages) {
-        AH_TRY(const ReadTable table, table_in(header_of(message)), "");
+        AH_TRY(const ReadTable table, table_in(header_of(message)));
         tables.push_back(
             {nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY),
              std::string(text_or_nothing(nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME))),
@@ -341,10 +341,10 @@ Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
 
 Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family)
 {
-    AH_TRY(const auto messages, nftables.list(nft::list_chains(family)), "");
+    AH_TRY(const auto messages, nftables.list(nft::list_chains(family)));
     std::vector<ChainName> chains;
     for (const Message& message : messages) {
-        AH_TRY(const ReadChain chain, chain_in(header_of(message)), "");
+        AH_TRY(const ReadChain chain, chain_in(header_of(message)));
         chains.push_back(
             {std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_TABLE))),
              std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_NAME)))});
@@ -354,7 +354,7 @@ Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family
 
 Result<std::uint32_t> ask_generation(Netlink& nftables)
 {
-    AH_TRY(const auto messages, nftables.list(nft::get_generation()), "");
+    AH_TRY(const auto messages, nftables.list(nft::get_generation()));
     const ReadGeneration generation(nftnl_gen_alloc());
     if (messages.empty() ||
         nftnl_gen_nlmsg_parse(header_of(messages.front()), generation.get()) < 0)
@@ -378,7 +378,7 @@ Result<std::vector<Denied>> read_denied(std::span<const Message> listed, std::in
 {
     std::vector<Denied> denied;
     for (const Message& message : listed) {
-        AH_TRY(const Read read, elements_in(header_of(message)), "");
+        AH_TRY(const Read read, elements_in(header_of(message)));
         for (nftnl_set_elem* const element : read.elements) {
             const std::size_t size = key_of(element, NFTNL_SET_ELEM_KEY).size();
             if (size == 12 || size == 24)

@@ -276,7 +276,7 @@ Result<std::vector<Record>> StateDir::ended() const
     for (const std::string& name : names) {
         const std::string path = ended + "/" + name;
         struct stat file = {};
-        AH_TRY(auto text, read_file(path, largest_record), "");
+        AH_TRY(auto text, read_file(path, largest_record));
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
         if (record && ::stat(path.c_str(), &file) == 0) { // else pruned, or a newer version's
             found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,

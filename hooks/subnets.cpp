@@ -61,7 +61,7 @@ std::string owner_text(const RunKey& key, std::string_view generation)
 // A hold that a crash left: nobody but us touches it, for we hold the run's lock.
 Status drop_own(const std::string& path, const RunKey& key)
 {
-    AH_TRY(const auto owner, owner_at(path), "");
+    AH_TRY(const auto owner, owner_at(path));
     if (owner && owner->starts_with(key.text() + ".") && ::unlink(path.c_str()) != 0)
         return fail_errno("take the reservation " + path + " over", errno);
     return {};
@@ -73,7 +73,7 @@ Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_vi
     const std::string owner = owner_text(key, generation);
     int made = ::symlink(owner.c_str(), path.c_str());
     if (made != 0 && errno == EEXIST) {
-        AH_CHECK(drop_own(path, key), "");
+        AH_CHECK(drop_own(path, key));
         made = ::symlink(owner.c_str(), path.c_str());
     }
     if (made != 0 && errno != EEXIST)
@@ -215,7 +215,7 @@ Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::str
         const auto range = asked ? *asked : std::nullopt;
         if (asked && !range)
             return *subnet;
-        AH_CHECK(release_subnet(state, key, generation, *subnet), "");
+        AH_CHECK(release_subnet(state, key, generation, *subnet));
         AH_CHECK(asked, "reserve a subnet");
         if (range) {
             walk.jump_over(*range);

@@ -26,9 +26,9 @@ std::string enforced_path(const StateDir& state, const RunKey& key)
 // Are we where the shim was, and is it still there to hear how this ends?
 Status check_caller(const Record& record)
 {
-    AH_TRY(const std::string boot, boot_id(), "");
-    AH_TRY(const FileIdentity net, namespace_of(0, "net"), "");
-    AH_TRY(const FileIdentity pid, namespace_of(0, "pid"), "");
+    AH_TRY(const std::string boot, boot_id());
+    AH_TRY(const FileIdentity net, namespace_of(0, "net"));
+    AH_TRY(const FileIdentity pid, namespace_of(0, "pid"));
     if (record.boot_id != boot || record.host_pidns != pid || record.host_netns != net) {
         return fail(Code::network_setup_failed,
                     "the runtime runs its hooks in other namespaces than it was started in");
@@ -44,7 +44,7 @@ Status check_caller(const Record& record)
 // thousand records does not.
 Status check_nobody_elses(const StateDir& state, const Record& record, const FileIdentity& netns)
 {
-    AH_TRY(const auto living, state.living_in(netns), "");
+    AH_TRY(const auto living, state.living_in(netns));
     for (const Record& other : living) {
         const bool both_open = other.posture == Posture::open && record.posture == Posture::open;
         if (!both_open && other.key != record.key) {
@@ -66,12 +66,12 @@ Status empty_namespace(const StateDir& state, const Netns& netns, Record& record
                        const Deadline& deadline)
 {
     Confined confined;
-    AH_TRY(auto inside, talk_inside(netns, deadline), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline));
     const InsidePlan plan = inside_plan(record);
-    AH_CHECK(hold_table(inside, plan, Moment::created, false, confined), "");
+    AH_CHECK(hold_table(inside, plan, Moment::created, false, confined));
     if (!confined.has(verified::drop_table))
-        AH_CHECK(check_nobody_elses(state, record, netns.identity), "");
-    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
+        AH_CHECK(check_nobody_elses(state, record, netns.identity));
+    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
     take_over(confined, record);
     return {};
 }
@@ -81,12 +81,12 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
                          const Deadline& deadline)
 {
     Confined confined;
-    AH_TRY(auto inside, talk_inside(netns, deadline), "");
-    AH_CHECK(plug_in(state, record, netns, inside, deadline), "");
+    AH_TRY(auto inside, talk_inside(netns, deadline));
+    AH_CHECK(plug_in(state, record, netns, inside, deadline));
     const InsidePlan plan = inside_plan(record);
-    AH_CHECK(hold_table(inside, plan, Moment::created, true, confined), "");
-    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined), "");
-    AH_CHECK(open_link(record, inside, deadline), "");
+    AH_CHECK(hold_table(inside, plan, Moment::created, true, confined));
+    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
+    AH_CHECK(open_link(record, inside, deadline));
     auto probed = probe_brokers(record, netns, deadline);
     if (probed)
         probed = probe_forwarding(record, netns, deadline);
@@ -94,7 +94,7 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
     const auto held = check_link(record, inside, deadline, nullptr);
     if (!held && (probed || held.error().number != ETIMEDOUT))
         return held;
-    AH_CHECK(probed, "");
+    AH_CHECK(probed);
     confined.verified.emplace_back(verified::host_rules);
     if (record.technique == Technique::veth)
         confined.verified.emplace_back(verified::route);
@@ -105,7 +105,7 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
 // Nothing is made: what the sandbox's run verified holds here too.
 Status join_pod(const StateDir& state, const Netns& netns, Record& record, const Deadline& deadline)
 {
-    AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline), "");
+    AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline));
     for (const std::string& word : holder.verified) {
         const bool held = word == verified::drop_table || word == verified::links ||
                           word == verified::host_rules || word == verified::route;
@@ -118,20 +118,20 @@ Status join_pod(const StateDir& state, const Netns& netns, Record& record, const
 Status apply(const StateDir& state, Record& record, const ContainerState& told,
              const Deadline& deadline)
 {
-    AH_CHECK(check_caller(record), "");
+    AH_CHECK(check_caller(record));
     if (told.id != record.id) {
         return fail(Code::network_setup_failed,
                     "the runtime calls this container " + in_quotes(told.id));
     }
     if (told.pid == 0)
         return fail(Code::network_setup_failed, "the runtime names no process of the container");
-    AH_TRY(const Netns netns, netns_of(told.pid), "");
+    AH_TRY(const Netns netns, netns_of(told.pid));
     if (netns.identity == record.host_netns)
         return fail(Code::network_setup_failed, "the container is in the host's network namespace");
     record.init = netns.init;
     record.netns = netns.identity;
     record.verified.emplace_back(verified::netns);
-    AH_CHECK(check_mounted(told.pid, record.sources), "");
+    AH_CHECK(check_mounted(told.pid, record.sources));
     if (!record.sources.empty() && record.sources.front().destination == "/") // else not compared
         record.verified.emplace_back(verified::sources);
     if (record.technique == Technique::pod)
@@ -157,7 +157,7 @@ std::string enforced_text(const Record& record)
 
 Status publish(const StateDir& state, const RunKey& key, Record& record)
 {
-    AH_CHECK(replace_file(enforced_path(state, key), enforced_text(record), 0444), "");
+    AH_CHECK(replace_file(enforced_path(state, key), enforced_text(record), 0444));
     // The runtime has read config.json by now. Left edited, it is put back at teardown.
     if (const auto done = put_back(state, record); !done)
         record.advice.push_back("config.json still holds our edits: " + done.error().what);
@@ -183,8 +183,8 @@ void undo(const StateDir& state, const RunKey& key, Record record, const Error& 
 Status up(const StateDir& state, const RunKey& key, std::string_view generation,
           const Result<ContainerState>& told, const Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()), "");
-    AH_TRY(const auto planned, state.read(key), "");
+    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()));
+    AH_TRY(const auto planned, state.read(key));
     if (!planned || planned->generation != generation || planned->state != RunState::planned)
         return fail(Code::network_setup_failed, "no such run is planned");
     Record record = *planned;

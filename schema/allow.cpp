@@ -51,7 +51,7 @@ ShortRule cut(std::string_view text)
 Result<AllowRule> parse_rule(std::string_view text, ListKind kind, Code code)
 {
     const ShortRule parts = cut(text);
-    AH_TRY(Destination to, parse_destination(parts.to, code), "");
+    AH_TRY(Destination to, parse_destination(parts.to, code));
     if (!parts.port)
         return AllowRule{std::move(to), default_ports(kind), {}};
     AH_TRY(const Port port, Port::parse(*parts.port, code), in_quotes(text));
@@ -60,7 +60,7 @@ Result<AllowRule> parse_rule(std::string_view text, ListKind kind, Code code)
 
 Result<std::uint16_t> read_port(json::View value)
 {
-    AH_TRY(const std::int64_t number, value.integer(), "");
+    AH_TRY(const std::int64_t number, value.integer());
     const auto port = Port::from(number, Code::invalid_request);
     if (!port)
         return std::unexpected(value.wrong(port.error().what));
@@ -70,22 +70,22 @@ Result<std::uint16_t> read_port(json::View value)
 // NetworkPolicyPort of Kubernetes, but that a port's name means nothing here, nor SCTP.
 Result<std::vector<PortRange>> read_range(json::View value, ListKind kind)
 {
-    AH_CHECK(value.object(), "");
-    AH_CHECK(value.only({"port", "endPort", "protocol"}), "");
+    AH_CHECK(value.object());
+    AH_CHECK(value.only({"port", "endPort", "protocol"}));
     const auto port = value.find("port");
     if (!port)
         return std::unexpected(value.wrong("has no port"));
-    AH_TRY(const std::uint16_t first, read_port(*port), "");
+    AH_TRY(const std::uint16_t first, read_port(*port));
     std::uint16_t last = first;
     if (const auto end = value.find("endPort")) {
-        AH_TRY(last, read_port(*end), "");
+        AH_TRY(last, read_port(*end));
         if (last < first)
             return std::unexpected(end->wrong("is below port"));
     }
     const auto protocol = value.find("protocol");
     if (!protocol)
         return one_range(first, last, kind);
-    AH_TRY(const std::string name, protocol->string(), "");
+    AH_TRY(const std::string name, protocol->string());
     if (name != "TCP" && name != "UDP")
         return std::unexpected(protocol->expected("TCP or UDP"));
     return std::vector<PortRange>{{first, last, name == "UDP"}};
@@ -93,7 +93,7 @@ Result<std::vector<PortRange>> read_range(json::View value, ListKind kind)
 
 Result<std::vector<json::View>> bounded_array(json::View value, std::size_t most)
 {
-    AH_TRY(std::vector<json::View> items, value.array(), "");
+    AH_TRY(std::vector<json::View> items, value.array());
     if (items.size() > most)
         return std::unexpected(value.wrong("has more than " + std::to_string(most) + " entries"));
     return items;
@@ -101,13 +101,13 @@ Result<std::vector<json::View>> bounded_array(json::View value, std::size_t most
 
 Result<std::vector<PortRange>> read_ports(json::View value, ListKind kind)
 {
-    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts), "");
+    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts));
     // Kubernetes takes an empty list for every port, a reader of this file may take it for none.
     if (items.empty())
         return std::unexpected(value.expected("at least one port"));
     std::vector<PortRange> ports;
     for (const json::View item : items) {
-        AH_TRY(const std::vector<PortRange> ranges, read_range(item, kind), "");
+        AH_TRY(const std::vector<PortRange> ranges, read_range(item, kind));
         ports.insert(ports.end(), ranges.begin(), ranges.end());
     }
     return ports;
@@ -115,10 +115,10 @@ Result<std::vector<PortRange>> read_ports(json::View value, ListKind kind)
 
 Result<std::vector<Prefix>> read_except(json::View value, const Destination& to)
 {
-    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts), "");
+    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts));
     std::vector<Prefix> except;
     for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string(), "");
+        AH_TRY(const std::string text, item.string());
         const auto prefix = Prefix::parse(text, Code::invalid_request);
         if (!prefix)
             return std::unexpected(item.wrong(prefix.error().what));
@@ -132,30 +132,30 @@ Result<std::vector<Prefix>> read_except(json::View value, const Destination& to)
 Result<AllowRule> read_rule(json::View value, ListKind kind)
 {
     if (value.kind() == json::Kind::string) {
-        AH_TRY(const std::string text, value.string(), "");
+        AH_TRY(const std::string text, value.string());
         auto rule = parse_rule(text, kind, Code::invalid_request);
         if (!rule)
             return std::unexpected(value.wrong(rule.error().what));
         return rule;
     }
-    AH_CHECK(value.object(), "");
-    AH_CHECK(value.only({"to", "ports", "except"}), "");
+    AH_CHECK(value.object());
+    AH_CHECK(value.only({"to", "ports", "except"}));
     const auto to = value.find("to");
     if (!to)
         return std::unexpected(value.wrong("has no \"to\""));
-    AH_TRY(const std::string text, to->string(), "");
+    AH_TRY(const std::string text, to->string());
     auto destination = parse_destination(text, Code::invalid_request);
     if (!destination)
         return std::unexpected(to->wrong(destination.error().what));
     AllowRule rule{*std::move(destination), default_ports(kind), {}};
     if (const auto ports = value.find("ports")) {
-        AH_TRY(rule.ports, read_ports(*ports, kind), "");
+        AH_TRY(rule.ports, read_ports(*ports, kind));
     }
     if (const auto except = value.find("except")) {
         // A deny with a hole would let the hole through, though deny always wins.
         if (kind == ListKind::deny)
             return std::unexpected(except->wrong("has no place in a deny list"));
-        AH_TRY(rule.except, read_except(*except, rule.to), "");
+        AH_TRY(rule.except, read_except(*except, rule.to));
     }
     return rule;
 }
@@ -296,10 +296,10 @@ std::string text_of(const AllowRule& rule)
 
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
 {
-    AH_TRY(const std::vector<json::View> items, bounded_array(array, most_rules), "");
+    AH_TRY(const std::vector<json::View> items, bounded_array(array, most_rules));
     std::vector<AllowRule> rules;
     for (const json::View item : items) {
-        AH_TRY(AllowRule rule, read_rule(item, kind), "");
+        AH_TRY(AllowRule rule, read_rule(item, kind));
         rules.push_back(std::move(rule));
     }
     if (const std::string excess = excess_of(rules); !excess.empty())
@@ -311,15 +311,15 @@ Result<std::vector<AllowRule>> parse_allow(std::string_view text)
 {
     if (short_form::is_json(text)) {
         AH_TRY(const json::Document document,
-               json::Document::parse(std::string(text), Code::invalid_request), "");
+               json::Document::parse(std::string(text), Code::invalid_request));
         return read_rules(document.root(), ListKind::allow);
     }
-    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text), "");
+    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text));
     if (entries.size() > most_rules)
         return fail(Code::invalid_request, "more than " + std::to_string(most_rules) + " entries");
     std::vector<AllowRule> rules;
     for (const std::string_view entry : entries) {
-        AH_TRY(AllowRule rule, parse_rule(entry, ListKind::allow, Code::invalid_request), "");
+        AH_TRY(AllowRule rule, parse_rule(entry, ListKind::allow, Code::invalid_request));
         rules.push_back(std::move(rule));
     }
     if (const std::string excess = excess_of(rules); !excess.empty())

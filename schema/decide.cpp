@@ -47,7 +47,7 @@ Status check_endpoint(const Endpoint& endpoint, const Request& request)
 Status check_available(const Request& request)
 {
     for (const Endpoint& endpoint : request.endpoints)
-        AH_CHECK(check_endpoint(endpoint, request), "");
+        AH_CHECK(check_endpoint(endpoint, request));
     for (const AllowRule& rule : request.allow) {
         const auto* const name = std::get_if<NamePattern>(&rule.to);
         if (name != nullptr && !name->is_exact()) {
@@ -131,14 +131,14 @@ Status decide_allowlist(const Request& request, const HostCaps& host, GivenNetns
 
 Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns given)
 {
-    AH_CHECK(check_available(request), "");
-    AH_CHECK(check_host(request, host), "");
+    AH_CHECK(check_available(request));
+    AH_CHECK(check_host(request, host));
     Decision decision;
     decision.asked = request.asked;
     decision.why = request.why;
     switch (request.egress) {
-    case Egress::off: AH_CHECK(confine(request, host, decision), ""); break;
-    case Egress::allowlist: AH_CHECK(decide_allowlist(request, host, given, decision), ""); break;
+    case Egress::off: AH_CHECK(confine(request, host, decision)); break;
+    case Egress::allowlist: AH_CHECK(decide_allowlist(request, host, given, decision)); break;
     case Egress::open:
         decision.posture = Posture::open;
         decision.technique = request.endpoints.empty() ? Technique::none : Technique::relay;

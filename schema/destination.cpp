@@ -196,10 +196,10 @@ std::string NamePattern::text() const
 Result<Destination> parse_destination(std::string_view text, Code code)
 {
     if (looks_like_address(text)) {
-        AH_TRY(const Prefix prefix, Prefix::parse(text, code), "");
+        AH_TRY(const Prefix prefix, Prefix::parse(text, code));
         return prefix;
     }
-    AH_TRY(NamePattern name, NamePattern::parse(text, code), "");
+    AH_TRY(NamePattern name, NamePattern::parse(text, code));
     return name;
 }
 

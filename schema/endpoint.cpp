@@ -33,7 +33,7 @@ Result<std::string> parse_host(std::string_view text, Code code)
     const bool bracketed = text.starts_with('[') && text.ends_with(']');
     if (bracketed)
         text = text.substr(1, text.size() - 2);
-    AH_TRY(const Destination host, parse_destination(text, code), "");
+    AH_TRY(const Destination host, parse_destination(text, code));
     const auto* name = std::get_if<NamePattern>(&host);
     const bool is_v6 = text.find(':') != std::string_view::npos;
     if ((name != nullptr && !name->is_exact()) || is_v6 != bracketed ||
@@ -60,18 +60,18 @@ Result<json::View> member(json::View object, std::string_view name)
 
 Result<Endpoint> read_endpoint(json::View value)
 {
-    AH_CHECK(value.object(), "");
-    AH_CHECK(value.only({"name", "listen", "to"}), "");
-    AH_TRY(const json::View name_at, member(value, "name"), "");
-    AH_TRY(const json::View listen_at, member(value, "listen"), "");
-    AH_TRY(const json::View to_at, member(value, "to"), "");
-    AH_TRY(std::string name, name_at.string(), "");
-    AH_TRY(const std::int64_t listen, listen_at.integer(), "");
-    AH_TRY(const std::string to, to_at.string(), "");
+    AH_CHECK(value.object());
+    AH_CHECK(value.only({"name", "listen", "to"}));
+    AH_TRY(const json::View name_at, member(value, "name"));
+    AH_TRY(const json::View listen_at, member(value, "listen"));
+    AH_TRY(const json::View to_at, member(value, "to"));
+    AH_TRY(std::string name, name_at.string());
+    AH_TRY(const std::int64_t listen, listen_at.integer());
+    AH_TRY(const std::string to, to_at.string());
     if (!is_short_name(name))
         return std::unexpected(name_at.wrong(no_endpoint_name(name)));
-    AH_TRY(const Port port, placed(listen_at, Port::from(listen, Code::invalid_request)), "");
-    AH_TRY(auto target, placed(to_at, parse_target(to, Code::invalid_request)), "");
+    AH_TRY(const Port port, placed(listen_at, Port::from(listen, Code::invalid_request)));
+    AH_TRY(auto target, placed(to_at, parse_target(to, Code::invalid_request)));
     return Endpoint{std::move(name), port, std::move(target)};
 }
 
@@ -86,8 +86,8 @@ Result<Endpoint> parse_endpoint(std::string_view text)
     if (!is_short_name(name))
         return fail(Code::invalid_request, no_endpoint_name(name));
     AH_TRY(const Port port,
-           Port::parse(text.substr(colon + 1, equals - colon - 1), Code::invalid_request), "");
-    AH_TRY(auto target, parse_target(text.substr(equals + 1), Code::invalid_request), "");
+           Port::parse(text.substr(colon + 1, equals - colon - 1), Code::invalid_request));
+    AH_TRY(auto target, parse_target(text.substr(equals + 1), Code::invalid_request));
     return Endpoint{std::string(name), port, std::move(target)};
 }
 
@@ -149,19 +149,19 @@ Result<TcpTarget> parse_tcp_target(std::string_view text, Code code)
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos)
         return fail(code, in_quotes(text) + " is not HOST:PORT");
-    AH_TRY(std::string host, parse_host(text.substr(0, colon), code), "");
-    AH_TRY(const Port port, Port::parse(text.substr(colon + 1), code), "");
+    AH_TRY(std::string host, parse_host(text.substr(0, colon), code));
+    AH_TRY(const Port port, Port::parse(text.substr(colon + 1), code));
     return TcpTarget{std::move(host), port};
 }
 
 Result<std::variant<UnixTarget, TcpTarget>> parse_target(std::string_view text, Code code)
 {
     if (text.starts_with("unix:")) {
-        AH_TRY(auto target, parse_unix_target(text.substr(5), code), "");
+        AH_TRY(auto target, parse_unix_target(text.substr(5), code));
         return target;
     }
     if (text.starts_with("tcp:")) {
-        AH_TRY(auto target, parse_tcp_target(text.substr(4), code), "");
+        AH_TRY(auto target, parse_tcp_target(text.substr(4), code));
         return target;
     }
     return fail(code, in_quotes(text) + " is neither unix:PATH nor tcp:HOST:PORT");
@@ -178,10 +178,10 @@ std::string target_text(const std::variant<UnixTarget, TcpTarget>& target)
 
 Result<std::vector<Endpoint>> read_endpoints(json::View array)
 {
-    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<Endpoint> endpoints;
     for (const json::View item : items) {
-        AH_TRY(Endpoint endpoint, read_endpoint(item), "");
+        AH_TRY(Endpoint endpoint, read_endpoint(item));
         endpoints.push_back(std::move(endpoint));
     }
     if (const Status distinct = check_distinct(endpoints, Code::invalid_request); !distinct)
@@ -193,16 +193,16 @@ Result<std::vector<Endpoint>> parse_endpoints(std::string_view text)
 {
     if (short_form::is_json(text)) {
         AH_TRY(const json::Document document,
-               json::Document::parse(std::string(text), Code::invalid_request), "");
+               json::Document::parse(std::string(text), Code::invalid_request));
         return read_endpoints(document.root());
     }
-    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text), "");
+    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text));
     std::vector<Endpoint> endpoints;
     for (const std::string_view entry : entries) {
-        AH_TRY(Endpoint endpoint, parse_endpoint(entry), "");
+        AH_TRY(Endpoint endpoint, parse_endpoint(entry));
         endpoints.push_back(std::move(endpoint));
     }
-    AH_CHECK(check_distinct(endpoints, Code::invalid_request), "");
+    AH_CHECK(check_distinct(endpoints, Code::invalid_request));
     return endpoints;
 }
 
@@ -212,7 +212,7 @@ Status check_distinct(const std::vector<Endpoint>& endpoints, Code code)
         return fail(code, "more than " + std::to_string(most_endpoints) + " endpoints");
     for (auto one = endpoints.begin(); one != endpoints.end(); ++one) {
         for (auto other = endpoints.begin(); other != one; ++other)
-            AH_CHECK(check_apart(*other, *one, code), "");
+            AH_CHECK(check_apart(*other, *one, code));
     }
     return {};
 }

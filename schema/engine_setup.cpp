@@ -253,7 +253,7 @@ Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file)
 {
     if (engine == Engine::docker)
         return json::Document::parse(file.text, Code::invalid_request);
-    AH_TRY(std::string text, toml_as_json(file.text), "");
+    AH_TRY(std::string text, toml_as_json(file.text));
     return json::Document::parse(std::move(text), Code::invalid_request);
 }
 

@@ -31,9 +31,9 @@ struct [[nodiscard]] Error {
     int number = 0; // errno, or 0
     std::string what;
 
-    // Says what we were doing when it happened; grows the sentence from the left. Empty where the
-    // sentence already names its thing and more words would only push it out of sight.
-    Error in(std::string_view doing) &&
+    // Puts what we were doing in front of the sentence. Left out where the sentence already names
+    // its thing and more words would only push it out of sight.
+    Error in(std::string_view doing = {}) &&
     {
         if (!doing.empty())
             what.insert(0, std::string(doing) + ": ");
@@ -68,19 +68,21 @@ std::string in_quotes(std::string_view text, std::size_t limit = 200);
 // NOLINTBEGIN(bugprone-macro-parentheses): what is declared cannot stand in any
 #define AH_JOIN_(a, b) a##b
 #define AH_JOIN(a, b) AH_JOIN_(a, b)
-#define AH_TRY_(held, declaration, expression, doing)                                              \
+#define AH_TRY_(held, declaration, expression, ...)                                                \
     auto held = (expression);                                                                      \
     if (!held)                                                                                     \
-        return std::unexpected(std::move(held).error().in(doing));                                 \
+        return std::unexpected(std::move(held).error().in(__VA_ARGS__));                           \
     declaration = *std::move(held)
-// A statement, alone on its line: declares from a Result, or returns its error with the doing.
-#define AH_TRY(declaration, expression, doing)                                                     \
-    AH_TRY_(AH_JOIN(held_, __LINE__), declaration, expression, doing)
-#define AH_CHECK_(held, expression, doing)                                                         \
+// Declares from a Result, or returns its error, with what we were doing as an optional last
+// argument. A statement, alone on its line.
+#define AH_TRY(declaration, expression, ...)                                                       \
+    AH_TRY_(AH_JOIN(held_, __LINE__), declaration, expression __VA_OPT__(, ) __VA_ARGS__)
+#define AH_CHECK_(held, expression, ...)                                                           \
     if (auto held = (expression); !held)                                                           \
-    return std::unexpected(std::move(held).error().in(doing))
-// The same for a Status.
-#define AH_CHECK(expression, doing) AH_CHECK_(AH_JOIN(held_, __LINE__), expression, doing)
+    return std::unexpected(std::move(held).error().in(__VA_ARGS__))
+// Returns the error of a Status, if it has one, in the same way.
+#define AH_CHECK(expression, ...)                                                                  \
+    AH_CHECK_(AH_JOIN(held_, __LINE__), expression __VA_OPT__(, ) __VA_ARGS__)
 // NOLINTEND(bugprone-macro-parentheses)
 
 } // namespace anchorhold

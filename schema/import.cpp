@@ -124,7 +124,7 @@ std::vector<PortRange> all_ports()
 
 Result<Destination> imported_destination(std::string_view text)
 {
-    AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request), "");
+    AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request));
     const auto* const address = std::get_if<Prefix>(&to);
     if (address != nullptr && address->is_v4() && text.contains(':'))
         return fail(Code::invalid_request, in_quotes(text) + " is an IPv4 address written as IPv6");
@@ -165,10 +165,10 @@ Result<Imported> import_policy(std::string_view format, std::string text)
 {
     if (std::ranges::find(import_formats, format) == import_formats.end())
         return fail(Code::invalid_request, "no format is called " + in_quotes(format));
-    AH_CHECK(check_json(format, text), "");
+    AH_CHECK(check_json(format, text));
     AH_TRY(const json::Document document,
-           json::Document::parse(std::move(text), Code::invalid_request), "");
-    AH_TRY(Draft draft, read(format, document.root()), "");
+           json::Document::parse(std::move(text), Code::invalid_request));
+    AH_TRY(Draft draft, read(format, document.root()));
     Imported imported{write_policy(draft), std::move(draft.losses)};
     // Its limits are the policy's: so many rules, so many names.
     if (auto policy = parse_policy(imported.policy); !policy) {

@@ -43,7 +43,7 @@ Result<std::vector<json::View>> list_at(json::View object, std::string_view name
 
 Result<std::uint16_t> read_number(json::View at)
 {
-    AH_TRY(const std::int64_t number, at.integer(), "");
+    AH_TRY(const std::int64_t number, at.integer());
     const auto port = Port::from(number, Code::invalid_request);
     if (!port)
         return std::unexpected(at.wrong(port.error().what));
@@ -53,9 +53,9 @@ Result<std::uint16_t> read_number(json::View at)
 // The sentence says why a port cannot be kept.
 Result<PortRange> read_port_range(json::View at)
 {
-    AH_CHECK(at.object(), "");
-    AH_CHECK(at.only({"port", "endPort", "protocol"}), "");
-    AH_TRY(const std::string protocol, text_at(at, "protocol", "TCP"), "");
+    AH_CHECK(at.object());
+    AH_CHECK(at.only({"port", "endPort", "protocol"}));
+    AH_TRY(const std::string protocol, text_at(at, "protocol", "TCP"));
     if (protocol != "TCP" && protocol != "UDP")
         return std::unexpected(at.wrong(in_quotes(protocol) + " is neither TCP nor UDP"));
     PortRange range{1, last_port, protocol == "UDP"};
@@ -66,11 +66,11 @@ Result<PortRange> read_port_range(json::View at)
     if (end && !port)
         return std::unexpected(end->wrong("there is no port"));
     if (port) {
-        AH_TRY(range.first, read_number(*port), "");
+        AH_TRY(range.first, read_number(*port));
         range.last = range.first;
     }
     if (end) {
-        AH_TRY(range.last, read_number(*end), "");
+        AH_TRY(range.last, read_number(*end));
         if (range.last < range.first)
             return std::unexpected(end->wrong("is below port"));
     }
@@ -105,7 +105,7 @@ std::vector<PortRange> read_ports(json::View rule, const std::vector<json::View>
 
 Result<Prefix> read_range(json::View at)
 {
-    AH_TRY(const std::string text, at.string(), "");
+    AH_TRY(const std::string text, at.string());
     const auto to = imported_destination(text);
     if (!to)
         return std::unexpected(at.wrong(to.error().what));
@@ -117,20 +117,20 @@ Result<Prefix> read_range(json::View at)
 // Without a hole that is not understood the rest would be wider, so the block goes as a whole.
 Result<AllowRule> read_block(json::View block)
 {
-    AH_CHECK(block.object(), "");
-    AH_CHECK(block.only({"cidr", "except"}), "");
+    AH_CHECK(block.object());
+    AH_CHECK(block.only({"cidr", "except"}));
     const auto cidr = block.find("cidr");
     if (!cidr)
         return std::unexpected(block.wrong("has no cidr"));
-    AH_TRY(const Prefix to, read_range(*cidr), "");
+    AH_TRY(const Prefix to, read_range(*cidr));
     AllowRule rule{to, {}, {}};
-    AH_TRY(const std::vector<json::View> items, list_at(block, "except"), "");
+    AH_TRY(const std::vector<json::View> items, list_at(block, "except"));
     if (items.size() > most_rule_parts) {
         return std::unexpected(
             block.wrong("has more than " + std::to_string(most_rule_parts) + " exceptions"));
     }
     for (const json::View item : items) {
-        AH_TRY(const Prefix hole, read_range(item), "");
+        AH_TRY(const Prefix hole, read_range(item));
         if (!to.contains(hole) || to == hole)
             return std::unexpected(item.wrong("does not lie inside " + to.text()));
         if (std::ranges::find(rule.except, hole) == rule.except.end())
@@ -141,7 +141,7 @@ Result<AllowRule> read_block(json::View block)
 
 Result<AllowRule> read_peer(json::View peer)
 {
-    AH_CHECK(peer.object(), "");
+    AH_CHECK(peer.object());
     const auto block = peer.find("ipBlock");
     if (!block || peer.size() != 1)
         return std::unexpected(peer.wrong(no_address));
@@ -179,13 +179,13 @@ std::vector<Placed> read_peers(json::View rule, const std::vector<json::View>& i
 // A member that is not known here may be a condition, so the rule goes as a whole.
 Status read_rule(json::View rule, Draft& draft, std::vector<Placed>& rules)
 {
-    AH_CHECK(rule.object(), "");
+    AH_CHECK(rule.object());
     if (const auto known = rule.only({"to", "ports"}); !known) {
         draft.losses.push_back(known.error().what);
         return {};
     }
-    AH_TRY(const std::vector<json::View> to, list_at(rule, "to"), "");
-    AH_TRY(const std::vector<json::View> at, list_at(rule, "ports"), "");
+    AH_TRY(const std::vector<json::View> to, list_at(rule, "to"));
+    AH_TRY(const std::vector<json::View> at, list_at(rule, "ports"));
     if (to.empty() && at.empty()) {
         draft.lose(rule, "means everything, which no list is; name what is needed");
         return {};
@@ -235,10 +235,10 @@ void tell_of_holes(const std::vector<Placed>& rules, Draft& draft)
 // Without policyTypes an object limits egress when it has rules for it.
 Result<bool> limits_egress(json::View spec, const std::vector<json::View>& rules)
 {
-    AH_TRY(const std::vector<json::View> types, list_at(spec, "policyTypes"), "");
+    AH_TRY(const std::vector<json::View> types, list_at(spec, "policyTypes"));
     bool limits = types.empty() && !rules.empty();
     for (const json::View item : types) {
-        AH_TRY(const std::string type, item.string(), "");
+        AH_TRY(const std::string type, item.string());
         if (type != "Egress" && type != "Ingress")
             return std::unexpected(item.expected("Egress or Ingress"));
         limits = limits || type == "Egress";
@@ -248,10 +248,10 @@ Result<bool> limits_egress(json::View spec, const std::vector<json::View>& rules
 
 Status read_spec(json::View spec, Draft& draft, ImportedProfile& profile)
 {
-    AH_CHECK(spec.object(), "");
-    AH_CHECK(spec.only({"podSelector", "policyTypes", "ingress", "egress"}), "");
-    AH_TRY(const std::vector<json::View> items, list_at(spec, "egress"), "");
-    AH_TRY(const bool limits, limits_egress(spec, items), "");
+    AH_CHECK(spec.object());
+    AH_CHECK(spec.only({"podSelector", "policyTypes", "ingress", "egress"}));
+    AH_TRY(const std::vector<json::View> items, list_at(spec, "egress"));
+    AH_TRY(const bool limits, limits_egress(spec, items));
     if (const auto pods = spec.find("podSelector"); pods && pods->size() != 0)
         draft.lose(*pods, "labels choose nothing here; the profile is chosen by its name");
     if (const auto ingress = spec.find("ingress"); ingress && ingress->size() != 0)
@@ -262,7 +262,7 @@ Status read_spec(json::View spec, Draft& draft, ImportedProfile& profile)
     }
     std::vector<Placed> rules;
     for (const json::View item : items)
-        AH_CHECK(read_rule(item, draft, rules), "");
+        AH_CHECK(read_rule(item, draft, rules));
     tell_of_holes(rules, draft);
     for (Placed& one : rules)
         draft.allow(profile, one.at, std::move(one.rule));
@@ -280,7 +280,7 @@ Result<std::string> name_for(json::View object, Draft& draft)
     const auto at = metadata ? metadata->find("name") : std::nullopt;
     std::string name;
     if (at) {
-        AH_TRY(name, at->string(), "");
+        AH_TRY(name, at->string());
     }
     if (is_profile_name(name) && name != "off" && name != "open" && !is_taken(draft, name))
         return name;
@@ -299,17 +299,17 @@ Status read_object(json::View object, Draft& draft)
     if (!spec)
         return std::unexpected(object.wrong("has no spec"));
     ImportedProfile profile;
-    AH_TRY(profile.name, name_for(object, draft), "");
-    AH_CHECK(read_spec(*spec, draft, profile), "");
+    AH_TRY(profile.name, name_for(object, draft));
+    AH_CHECK(read_spec(*spec, draft, profile));
     draft.profiles.push_back(std::move(profile));
     return {};
 }
 
 Result<std::string> kind_of(json::View object)
 {
-    AH_CHECK(object.object(), "");
-    AH_TRY(const std::string version, text_at(object, "apiVersion", ""), "");
-    AH_TRY(const std::string kind, text_at(object, "kind", ""), "");
+    AH_CHECK(object.object());
+    AH_TRY(const std::string version, text_at(object, "apiVersion", ""));
+    AH_TRY(const std::string kind, text_at(object, "kind", ""));
     return version + " " + kind;
 }
 
@@ -320,22 +320,22 @@ constexpr std::string_view wanted = "networking.k8s.io/v1 NetworkPolicy";
 Result<Draft> draft_from_networkpolicy(json::View root)
 {
     Draft draft;
-    AH_TRY(const std::string kind, kind_of(root), "");
+    AH_TRY(const std::string kind, kind_of(root));
     if (kind == wanted) {
-        AH_CHECK(read_object(root, draft), "");
+        AH_CHECK(read_object(root, draft));
         return draft;
     }
     const auto list = root.find("items");
     if (kind != "v1 List" || !list)
         return std::unexpected(root.expected("a " + std::string(wanted) + " or a List of them"));
-    AH_TRY(const std::vector<json::View> items, list->array(), "");
+    AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
-        AH_TRY(const std::string one, kind_of(item), "");
+        AH_TRY(const std::string one, kind_of(item));
         if (one != wanted) { // another kind of policy might deny what this list allows
             return std::unexpected(item.wrong(in_quotes(one, 80) + " is no NetworkPolicy of "
                                                                    "networking.k8s.io/v1"));
         }
-        AH_CHECK(read_object(item, draft), "");
+        AH_CHECK(read_object(item, draft));
     }
     if (draft.profiles.size() > 1) {
         draft.lose(*list,

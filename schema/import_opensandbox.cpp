@@ -36,7 +36,7 @@ Result<bool> is_allow(const std::optional<json::View>& at)
 {
     if (!at)
         return false;
-    AH_TRY(const std::string text, at->string(), "");
+    AH_TRY(const std::string text, at->string());
     const std::string word = trimmed(text);
     if (word != "allow" && word != "deny" && !word.empty())
         return std::unexpected(at->expected("allow or deny"));
@@ -45,13 +45,13 @@ Result<bool> is_allow(const std::optional<json::View>& at)
 
 Result<Rule> read_rule(json::View at)
 {
-    AH_CHECK(at.object(), "");
-    AH_CHECK(at.only({"action", "target"}), "");
+    AH_CHECK(at.object());
+    AH_CHECK(at.only({"action", "target"}));
     const auto target = at.find("target");
     if (!target)
         return std::unexpected(at.wrong("has no target"));
-    AH_TRY(const std::string text, target->string(), "");
-    AH_TRY(const bool allows, is_allow(at.find("action")), "");
+    AH_TRY(const std::string text, target->string());
+    AH_TRY(const bool allows, is_allow(at.find("action")));
     Rule rule{at, *target, allows, trimmed(text)};
     // Its small letters and blanks are Unicode's: what would match is not known here.
     const bool plain = std::ranges::all_of(rule.target, [](char c) { return c > ' ' && c < 0x7f; });
@@ -117,23 +117,23 @@ Status take_denied(const Rule& rule, Draft& draft)
 
 Result<Draft> draft_from_opensandbox(json::View root)
 {
-    AH_CHECK(root.object(), "");
-    AH_CHECK(root.only({"defaultAction", "egress"}), "");
+    AH_CHECK(root.object());
+    AH_CHECK(root.only({"defaultAction", "egress"}));
     Draft draft;
     ImportedProfile profile{"imported", {}};
     const auto fallback = root.find("defaultAction");
-    AH_TRY(const bool open, is_allow(fallback), "");
+    AH_TRY(const bool open, is_allow(fallback));
     if (open && fallback)
         draft.lose(*fallback, "what no rule names is refused here; only the allowed are kept");
     std::vector<Rule> rules;
     if (const auto list = root.find("egress")) {
-        AH_TRY(const std::vector<json::View> items, list->array(), "");
+        AH_TRY(const std::vector<json::View> items, list->array());
         if (items.size() > most_rules) {
             return std::unexpected(
                 list->wrong("has more than " + std::to_string(most_rules) + " rules"));
         }
         for (const json::View item : items) {
-            AH_TRY(Rule rule, read_rule(item), "");
+            AH_TRY(Rule rule, read_rule(item));
             rules.push_back(std::move(rule));
         }
     }
@@ -142,7 +142,7 @@ Result<Draft> draft_from_opensandbox(json::View root)
             take_allowed(rules, rule, draft, profile);
             continue;
         }
-        AH_CHECK(take_denied(rule, draft), "");
+        AH_CHECK(take_denied(rule, draft));
     }
     draft.profiles.push_back(std::move(profile));
     return draft;

@@ -43,14 +43,14 @@ Result<Entry> cut_entry(std::string_view text)
             return Entry{host, std::nullopt};
         if (colon != end + 1)
             return fail(Code::invalid_request, in_quotes(text) + " goes on behind its bracket");
-        AH_TRY(const Port port, read_port(text.substr(colon + 1), text), "");
+        AH_TRY(const Port port, read_port(text.substr(colon + 1), text));
         return Entry{host, port};
     }
     if (colon == std::string_view::npos)
         return Entry{std::string(text), std::nullopt};
     if (text.find(':') != colon)
         return fail(Code::invalid_request, in_quotes(text) + " has colons and no brackets");
-    AH_TRY(const Port port, read_port(text.substr(colon + 1), text), "");
+    AH_TRY(const Port port, read_port(text.substr(colon + 1), text));
     return Entry{std::string(text.substr(0, colon)), port};
 }
 
@@ -78,9 +78,9 @@ Result<std::vector<NamePattern>> elsewhere(json::View network)
         return names;
     if (!domains)
         return std::unexpected(proxy->wrong("has no domains"));
-    AH_TRY(const std::vector<json::View> items, domains->array(), "");
+    AH_TRY(const std::vector<json::View> items, domains->array());
     for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string(), "");
+        AH_TRY(const std::string text, item.string());
         auto to = read_host(text);
         if (!to)
             return std::unexpected(item.wrong(to.error().what));
@@ -94,7 +94,7 @@ Result<std::vector<NamePattern>> elsewhere(json::View network)
 
 Result<Destination> read_allowed(const Entry& entry, const std::vector<NamePattern>& mitm)
 {
-    AH_TRY(Destination to, read_host(entry.host), "");
+    AH_TRY(Destination to, read_host(entry.host));
     const auto* const name = std::get_if<NamePattern>(&to);
     if (name == nullptr)
         return to;
@@ -117,10 +117,10 @@ Status read_allow(json::View network, Draft& draft, ImportedProfile& profile)
         draft.lose(network, "has no allowedDomains, so nothing is allowed");
         return {};
     }
-    AH_TRY(const std::vector<NamePattern> mitm, elsewhere(network), "");
-    AH_TRY(const std::vector<json::View> items, list->array(), "");
+    AH_TRY(const std::vector<NamePattern> mitm, elsewhere(network));
+    AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string(), "");
+        AH_TRY(const std::string text, item.string());
         const auto entry = cut_entry(text);
         auto to = entry ? read_allowed(*entry, mitm) : std::unexpected(entry.error());
         if (!to) {
@@ -141,7 +141,7 @@ void deny(Draft& draft, const Destination& to, const std::optional<Port>& port)
 Status deny_everything(Draft& draft, const std::optional<Port>& port)
 {
     for (const std::string_view range : {v4_all, v6_all}) {
-        AH_TRY(const Prefix all, Prefix::parse(range, Code::invalid_request), "");
+        AH_TRY(const Prefix all, Prefix::parse(range, Code::invalid_request));
         deny(draft, all, port);
     }
     return {};
@@ -154,15 +154,15 @@ Result<bool> read_denied_names(json::View network, Draft& draft)
     const auto list = network.find("deniedDomains");
     if (!list)
         return everything;
-    AH_TRY(const std::vector<json::View> items, list->array(), "");
+    AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string(), "");
+        AH_TRY(const std::string text, item.string());
         const auto entry = cut_entry(text);
         if (!entry)
             return std::unexpected(item.wrong(entry.error().what));
         if (entry->host == "*") {
             everything = everything || !entry->port;
-            AH_CHECK(deny_everything(draft, entry->port), "");
+            AH_CHECK(deny_everything(draft, entry->port));
             continue;
         }
         const auto to = read_host(entry->host);
@@ -180,9 +180,9 @@ Status read_denied_addresses(json::View network, Draft& draft, const ImportedPro
     const auto list = network.find("deniedResolvedAddresses");
     if (!list)
         return {};
-    AH_TRY(const std::vector<json::View> items, list->array(), "");
+    AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string(), "");
+        AH_TRY(const std::string text, item.string());
         const auto range = Prefix::parse(text, Code::invalid_request);
         if (!range)
             return std::unexpected(item.wrong(range.error().what));
@@ -221,7 +221,7 @@ Status remark(json::View network, Draft& draft)
             draft.lose(member, known->sentence);
         if (key == "allowAllUnixSockets" || key == "allowAllDomains" ||
             key == "allowLocalBinding") {
-            AH_TRY(const bool on, member.boolean(), "");
+            AH_TRY(const bool on, member.boolean());
             if (on && key == "allowAllUnixSockets")
                 draft.lose(member, network_remarks[0].sentence);
             if (on && key == "allowAllDomains")
@@ -236,12 +236,11 @@ Status remark(json::View network, Draft& draft)
 // What this reader does not know could close something, so it is not passed over.
 Status check_members(json::View root, json::View network)
 {
-    AH_CHECK(root.only({"network", "filesystem", "credentials", "ignoreViolations",
-                        "enableWeakerNestedSandbox", "enableWeakerNetworkIsolation",
-                        "allowAppleEvents", "ripgrep", "mandatoryDenySearchDepth", "allowPty",
-                        "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath", "windows", "git"}),
-             "");
-    AH_CHECK(network.object(), "");
+    AH_CHECK(root.only(
+        {"network", "filesystem", "credentials", "ignoreViolations", "enableWeakerNestedSandbox",
+         "enableWeakerNetworkIsolation", "allowAppleEvents", "ripgrep", "mandatoryDenySearchDepth",
+         "allowPty", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath", "windows", "git"}));
+    AH_CHECK(network.object());
     return network.only({"allowedDomains", "deniedDomains", "deniedDomainReasons",
                          "strictAllowlist", "allowAllDomains", "deniedResolvedAddresses",
                          "allowUnixSockets", "allowAllUnixSockets", "allowLocalBinding",
@@ -253,19 +252,19 @@ Status check_members(json::View root, json::View network)
 
 Result<Draft> draft_from_srt(json::View root)
 {
-    AH_CHECK(root.object(), "");
+    AH_CHECK(root.object());
     const auto network = root.find("network");
     if (!network)
         return std::unexpected(root.wrong("has no network"));
-    AH_CHECK(check_members(root, *network), "");
+    AH_CHECK(check_members(root, *network));
     Draft draft;
     ImportedProfile profile{"imported", {}};
-    AH_CHECK(read_allow(*network, draft, profile), "");
-    AH_TRY(const bool denies_all, read_denied_names(*network, draft), "");
+    AH_CHECK(read_allow(*network, draft, profile));
+    AH_TRY(const bool denies_all, read_denied_names(*network, draft));
     if (denies_all)
         profile.allow.clear();
-    AH_CHECK(read_denied_addresses(*network, draft, profile), "");
-    AH_CHECK(remark(*network, draft), "");
+    AH_CHECK(read_denied_addresses(*network, draft, profile));
+    AH_CHECK(remark(*network, draft));
     for (const json::View member : root.items()) {
         if (member.key() != "network")
             draft.lose(member, not_ours);

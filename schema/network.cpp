@@ -108,7 +108,7 @@ std::string Subnet::inside_text() const
 
 Result<Subnet> Subnet::parse(std::string_view text, Code code)
 {
-    AH_TRY(const Prefix prefix, Prefix::parse(text, code), "");
+    AH_TRY(const Prefix prefix, Prefix::parse(text, code));
     if (!prefix.is_v4() || prefix.length() != subnet_length)
         return fail(code, in_quotes(text) + " is not a /30 of IPv4");
     Subnet subnet;

@@ -14,7 +14,7 @@ template <typename Value> using Choices = std::initializer_list<std::pair<std::s
 
 template <typename Value> Result<Value> read_choice(json::View at, Choices<Value> choices)
 {
-    AH_TRY(const std::string word, at.string(), "");
+    AH_TRY(const std::string word, at.string());
     std::string known;
     for (const auto& [name, value] : choices) {
         if (name == word)
@@ -29,7 +29,7 @@ template <typename Value>
 Status read_member(json::View object, std::string_view name, Choices<Value> choices, Value& into)
 {
     if (const auto at = object.find(name)) {
-        AH_TRY(into, read_choice(*at, choices), "");
+        AH_TRY(into, read_choice(*at, choices));
     }
     return {};
 }
@@ -48,7 +48,7 @@ Status check_choice(json::View object, std::string_view name, Choices<Honoured> 
     const auto at = object.find(name);
     if (!at)
         return {};
-    AH_TRY(const Honoured honoured, read_choice(*at, choices), "");
+    AH_TRY(const Honoured honoured, read_choice(*at, choices));
     if (honoured == Honoured::later)
         return std::unexpected(at->wrong("not available yet"));
     return {};
@@ -59,8 +59,7 @@ Status check_honoured(json::View object)
 {
     using enum Honoured;
     AH_CHECK(check_choice(object, "relay",
-                          {{"auto", now}, {"inside", now}, {"child", now}, {"host", later}}),
-             "");
+                          {{"auto", now}, {"inside", now}, {"child", now}, {"host", later}}));
     return {};
 }
 
@@ -69,7 +68,7 @@ Status read_seconds(json::View object, std::string_view name, std::int64_t least
 {
     constexpr std::int64_t most = 86'400;
     if (const auto at = object.find(name)) {
-        AH_TRY(into, at->integer(), "");
+        AH_TRY(into, at->integer());
         if (into < least || into > most) {
             return std::unexpected(at->expected("seconds from " + std::to_string(least) + " to " +
                                                 std::to_string(most)));
@@ -80,43 +79,38 @@ Status read_seconds(json::View object, std::string_view name, std::int64_t least
 
 Result<Switches> read_switches(json::View object, Switches base)
 {
-    AH_CHECK(check_honoured(object), "");
+    AH_CHECK(check_honoured(object));
     AH_CHECK(read_member(object, "voids", {{"refuse", Voids::refuse}, {"record", Voids::record}},
-                         base.voids),
-             "");
+                         base.voids));
     AH_CHECK(
-        read_member(object, "vsock", {{"deny", Vsock::deny}, {"allow", Vsock::allow}}, base.vsock),
-        "");
+        read_member(object, "vsock", {{"deny", Vsock::deny}, {"allow", Vsock::allow}}, base.vsock));
     AH_CHECK(
-        read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns),
-        "");
+        read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns));
     if (const auto at = object.find("relay")) {
-        AH_TRY(const std::string word, at->string(), "");
+        AH_TRY(const std::string word, at->string());
         base.relay = relay_from(word).value_or(Relay::automatic); // what is none was refused above
     }
-    AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp), "");
+    AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp));
     AH_CHECK(read_member(object, "on_broker_lost",
                          {{"keep", OnBrokerLost::keep}, {"stop", OnBrokerLost::stop}},
-                         base.on_broker_lost),
-             "");
-    AH_CHECK(read_seconds(object, "broker_lost_after", 1, base.broker_lost_after), "");
-    AH_CHECK(read_seconds(object, "broker_lost_grace", 0, base.broker_lost_grace), "");
+                         base.on_broker_lost));
+    AH_CHECK(read_seconds(object, "broker_lost_after", 1, base.broker_lost_after));
+    AH_CHECK(read_seconds(object, "broker_lost_grace", 0, base.broker_lost_grace));
     AH_CHECK(read_member(object, "forwarding",
                          {{"require", Forwarding::require}, {"enable", Forwarding::enable}},
-                         base.forwarding),
-             "");
+                         base.forwarding));
     return base;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> read_env(json::View object)
 {
     std::vector<std::pair<std::string, std::string>> env;
-    AH_TRY(const std::vector<json::View> members, object.object(), "");
+    AH_TRY(const std::vector<json::View> members, object.object());
     for (const json::View member : members) {
         std::string name = member.key();
         if (name.empty() || name.find('=') != std::string::npos)
             return std::unexpected(member.wrong("not the name of a variable"));
-        AH_TRY(std::string value, member.string(), "");
+        AH_TRY(std::string value, member.string());
         env.emplace_back(std::move(name), std::move(value));
     }
     return env;
@@ -133,43 +127,42 @@ Status check_profile_name(json::View at, std::string_view name)
 
 Result<Profile> read_profile(json::View object, const Switches& switches)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
                           "dns", "relay", "tcp", "on_broker_lost", "broker_lost_after",
-                          "broker_lost_grace", "forwarding"}),
-             "");
+                          "broker_lost_grace", "forwarding"}));
     Profile profile;
     profile.name = object.key();
-    AH_CHECK(check_profile_name(object, profile.name), "");
+    AH_CHECK(check_profile_name(object, profile.name));
     profile.egress = profile.name == "open" ? Egress::open : Egress::off;
-    AH_CHECK(read_egress(object, "egress", profile.egress), "");
+    AH_CHECK(read_egress(object, "egress", profile.egress));
     if (profile.name == "off" && profile.egress != Egress::off)
         return std::unexpected(object.find("egress")->expected("off, as the name says"));
     if (const auto at = object.find("endpoints")) {
-        AH_TRY(profile.endpoints, read_endpoints(*at), "");
+        AH_TRY(profile.endpoints, read_endpoints(*at));
     }
     if (const auto at = object.find("allow")) {
-        AH_TRY(profile.allow, read_rules(*at, ListKind::allow), "");
+        AH_TRY(profile.allow, read_rules(*at, ListKind::allow));
         if (profile.egress == Egress::open)
             return std::unexpected(at->wrong("bounds nothing while egress is open"));
     }
-    AH_CHECK(read_member(object, "require", {{"asked", Require::asked}}, profile.require), "");
+    AH_CHECK(read_member(object, "require", {{"asked", Require::asked}}, profile.require));
     if (const auto at = object.find("env")) {
-        AH_TRY(profile.env, read_env(*at), "");
+        AH_TRY(profile.env, read_env(*at));
     }
     if (const auto at = object.find("cri")) {
-        AH_TRY(profile.cri, at->boolean(), "");
+        AH_TRY(profile.cri, at->boolean());
     }
-    AH_TRY(profile.switches, read_switches(object, switches), "");
+    AH_TRY(profile.switches, read_switches(object, switches));
     return profile;
 }
 
 Result<std::vector<std::string>> read_strings(json::View array)
 {
-    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<std::string> texts;
     for (const json::View item : items) {
-        AH_TRY(std::string text, item.string(), "");
+        AH_TRY(std::string text, item.string());
         if (std::ranges::find(texts, text) != texts.end())
             return std::unexpected(item.wrong("is there twice"));
         texts.push_back(std::move(text));
@@ -179,7 +172,7 @@ Result<std::vector<std::string>> read_strings(json::View array)
 
 Result<std::string> read_path(json::View at)
 {
-    AH_TRY(std::string path, at.string(), "");
+    AH_TRY(std::string path, at.string());
     if (!is_plain_path(path)) {
         return std::unexpected(at.expected("an absolute path without empty, \".\" and \"..\" "
                                            "components"));
@@ -191,7 +184,7 @@ Result<std::string> read_path(json::View at)
 // run, of which the pool becomes a part itself.
 Result<Prefix> read_pool(json::View at)
 {
-    AH_TRY(const std::string text, at.string(), "");
+    AH_TRY(const std::string text, at.string());
     const auto pool = Prefix::parse(text, Code::invalid_policy);
     if (!pool)
         return std::unexpected(at.wrong(pool.error().what));
@@ -208,10 +201,10 @@ Result<Prefix> read_pool(json::View at)
 Status read_networks(json::View root, Policy& policy)
 {
     if (const auto at = root.find("pool")) {
-        AH_TRY(policy.pool, read_pool(*at), "");
+        AH_TRY(policy.pool, read_pool(*at));
     }
     if (const auto upstream = root.find("upstream"); upstream && !upstream->is_null()) {
-        AH_CHECK(upstream->string(), "");
+        AH_CHECK(upstream->string());
         return std::unexpected(upstream->wrong("not available yet"));
     }
     return {};
@@ -220,7 +213,7 @@ Status read_networks(json::View root, Policy& policy)
 Status check_version(json::View root)
 {
     if (const auto at = root.find("version")) {
-        AH_TRY(const std::int64_t version, at->integer(), "");
+        AH_TRY(const std::int64_t version, at->integer());
         if (version != 1)
             return std::unexpected(at->expected("1, the only version this program knows"));
     }
@@ -231,18 +224,18 @@ Status check_version(json::View root)
 Status read_bounds(json::View root, Policy& policy)
 {
     if (const auto at = root.find("annotations")) {
-        AH_TRY(policy.annotations, at->boolean(), "");
+        AH_TRY(policy.annotations, at->boolean());
     }
-    AH_CHECK(read_egress(root, "ceiling", policy.ceiling), "");
+    AH_CHECK(read_egress(root, "ceiling", policy.ceiling));
     if (const auto at = root.find("sockets")) {
-        AH_TRY(policy.sockets, read_strings(*at), "");
+        AH_TRY(policy.sockets, read_strings(*at));
         for (const json::View item : at->items())
-            AH_CHECK(read_path(item), "");
+            AH_CHECK(read_path(item));
     }
     if (const auto at = root.find("tcp_endpoints")) {
-        AH_CHECK(read_strings(*at), "");
+        AH_CHECK(read_strings(*at));
         for (const json::View item : at->items()) {
-            AH_TRY(const std::string text, item.string(), "");
+            AH_TRY(const std::string text, item.string());
             const auto target = parse_tcp_target(text, Code::invalid_policy);
             if (!target)
                 return std::unexpected(item.wrong(target.error().what));
@@ -250,10 +243,10 @@ Status read_bounds(json::View root, Policy& policy)
         }
     }
     if (const auto at = root.find("allow"); at && !at->is_null()) {
-        AH_TRY(policy.allow, read_rules(*at, ListKind::allow), "");
+        AH_TRY(policy.allow, read_rules(*at, ListKind::allow));
     }
     if (const auto at = root.find("deny")) {
-        AH_TRY(policy.deny, read_rules(*at, ListKind::deny), "");
+        AH_TRY(policy.deny, read_rules(*at, ListKind::deny));
     }
     return {};
 }
@@ -262,14 +255,14 @@ Status read_profiles(json::View root, Policy& policy)
 {
     policy.profiles["off"].switches = policy.switches;
     if (const auto at = root.find("profiles")) {
-        AH_TRY(const std::vector<json::View> members, at->object(), "");
+        AH_TRY(const std::vector<json::View> members, at->object());
         for (const json::View member : members) {
-            AH_TRY(Profile profile, read_profile(member, policy.switches), "");
+            AH_TRY(Profile profile, read_profile(member, policy.switches));
             policy.profiles[profile.name] = std::move(profile);
         }
     }
     if (const auto at = root.find("default")) {
-        AH_TRY(policy.fallback, at->string(), "");
+        AH_TRY(policy.fallback, at->string());
         if (policy.fallback == "open" && policy.find("open") == nullptr) {
             Profile& open = policy.profiles["open"];
             open.name = "open";
@@ -280,9 +273,9 @@ Status read_profiles(json::View root, Policy& policy)
             return std::unexpected(at->wrong("no profile " + in_quotes(policy.fallback)));
     }
     if (const auto at = root.find("annotation_profiles")) {
-        AH_TRY(policy.annotation_profiles, read_strings(*at), "");
+        AH_TRY(policy.annotation_profiles, read_strings(*at));
         for (const json::View item : at->items()) {
-            AH_TRY(const std::string name, item.string(), "");
+            AH_TRY(const std::string name, item.string());
             if (policy.find(name) == nullptr)
                 return std::unexpected(item.wrong("no profile " + in_quotes(name)));
         }
@@ -292,9 +285,9 @@ Status read_profiles(json::View root, Policy& policy)
 
 Result<Policy> read_policy(json::View root)
 {
-    AH_CHECK(root.object(), "");
+    AH_CHECK(root.object());
     // First: another version may have other members.
-    AH_CHECK(check_version(root), "");
+    AH_CHECK(check_version(root));
     AH_CHECK(root.only({"version",
                         "runtime",
                         "default",
@@ -316,16 +309,15 @@ Result<Policy> read_policy(json::View root)
                         "forwarding",
                         "pool",
                         "upstream",
-                        "profiles"}),
-             "");
+                        "profiles"}));
     Policy policy;
     if (const auto at = root.find("runtime")) {
-        AH_TRY(policy.runtime, read_path(*at), "");
+        AH_TRY(policy.runtime, read_path(*at));
     }
-    AH_TRY(policy.switches, read_switches(root, {}), "");
-    AH_CHECK(read_networks(root, policy), "");
-    AH_CHECK(read_bounds(root, policy), "");
-    AH_CHECK(read_profiles(root, policy), "");
+    AH_TRY(policy.switches, read_switches(root, {}));
+    AH_CHECK(read_networks(root, policy));
+    AH_CHECK(read_bounds(root, policy));
+    AH_CHECK(read_profiles(root, policy));
     return policy;
 }
 
@@ -366,7 +358,7 @@ std::string Policy::known_profiles() const
 Result<Policy> parse_policy(std::string text)
 {
     AH_TRY(const json::Document document,
-           json::Document::parse(std::move(text), Code::invalid_policy), "");
+           json::Document::parse(std::move(text), Code::invalid_policy));
     return read_policy(document.root());
 }
 

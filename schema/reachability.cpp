@@ -83,7 +83,7 @@ const Endpoint* endpoint_at(const Request& request, const AllowRule& question)
 
 Result<AllowRule> parse_question(std::string_view text)
 {
-    AH_TRY(std::vector<AllowRule> rules, parse_allow(text), "");
+    AH_TRY(std::vector<AllowRule> rules, parse_allow(text));
     const auto is_one = [](const AllowRule& rule) {
         if (const auto* const address = std::get_if<Prefix>(&rule.to))
             return address->is_single();

@@ -121,7 +121,7 @@ void write_circumstances(json::Writer& out, const Record& record)
 
 Result<std::uint64_t> read_count(json::View at)
 {
-    AH_TRY(const std::int64_t number, at.integer(), "");
+    AH_TRY(const std::int64_t number, at.integer());
     if (number < 0)
         return std::unexpected(at.expected("a count"));
     return static_cast<std::uint64_t>(number);
@@ -129,10 +129,10 @@ Result<std::uint64_t> read_count(json::View at)
 
 Result<std::vector<std::string>> read_list(json::View array)
 {
-    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<std::string> texts;
     for (const json::View item : items) {
-        AH_TRY(std::string text, item.string(), "");
+        AH_TRY(std::string text, item.string());
         texts.push_back(std::move(text));
     }
     return texts;
@@ -140,20 +140,20 @@ Result<std::vector<std::string>> read_list(json::View array)
 
 Result<ProcessIdentity> read_process(json::View object)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     ProcessIdentity process;
     if (const auto pid = object.find("pid")) {
-        AH_TRY(process.pid, pid->integer(), "");
+        AH_TRY(process.pid, pid->integer());
     }
     if (const auto start = object.find("start")) {
-        AH_TRY(process.start, read_count(*start), "");
+        AH_TRY(process.start, read_count(*start));
     }
     return process;
 }
 
 Result<FileIdentity> read_identity(json::View at)
 {
-    AH_TRY(const std::string text, at.string(), "");
+    AH_TRY(const std::string text, at.string());
     const auto identity = FileIdentity::parse(text, Code::network_setup_failed);
     if (!identity)
         return std::unexpected(at.wrong(identity.error().what));
@@ -162,19 +162,19 @@ Result<FileIdentity> read_identity(json::View at)
 
 Result<std::vector<BindSource>> read_sources(json::View array)
 {
-    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<BindSource> sources;
     for (const json::View item : items) {
-        AH_CHECK(item.object(), "");
+        AH_CHECK(item.object());
         BindSource source;
         if (const auto at = item.find("where")) {
-            AH_TRY(source.where, at->string(), "");
+            AH_TRY(source.where, at->string());
         }
         if (const auto at = item.find("destination")) {
-            AH_TRY(source.destination, at->string(), "");
+            AH_TRY(source.destination, at->string());
         }
         if (const auto at = item.find("identity")) {
-            AH_TRY(source.identity, read_identity(*at), "");
+            AH_TRY(source.identity, read_identity(*at));
         }
         sources.push_back(std::move(source));
     }
@@ -189,7 +189,7 @@ Status read_word(json::View object, std::string_view name, FromWord<Enum> from, 
     const auto at = object.find(name);
     if (!at)
         return {};
-    AH_TRY(const std::string word, at->string(), "");
+    AH_TRY(const std::string word, at->string());
     const auto value = from(word);
     if (!value)
         return std::unexpected(at->wrong(in_quotes(word) + " is not known here"));
@@ -202,7 +202,7 @@ Status read_members(json::View object, const Table& table, Read read, Record& in
 {
     for (const auto& [name, member] : table) {
         if (const auto at = object.find(name)) {
-            AH_TRY(into.*member, read(*at), "");
+            AH_TRY(into.*member, read(*at));
         }
     }
     return {};
@@ -213,7 +213,7 @@ Status read_schema(json::View root, Record& record)
     const auto at = root.find("schema");
     if (!at)
         return std::unexpected(root.wrong("has no schema number"));
-    AH_TRY(const std::int64_t schema, at->integer(), "");
+    AH_TRY(const std::int64_t schema, at->integer());
     if (schema < 1 || schema > Record::current_schema) {
         return std::unexpected(at->wrong(std::to_string(schema) + " is not known here, 1 to " +
                                          std::to_string(Record::current_schema) + " are"));
@@ -238,48 +238,48 @@ Status check_names(json::View root, const Record& record)
 
 Result<Record> read_record(json::View root)
 {
-    AH_CHECK(root.object(), "");
+    AH_CHECK(root.object());
     Record record;
-    AH_CHECK(read_schema(root, record), "");
+    AH_CHECK(read_schema(root, record));
     const auto text = [](json::View at) { return at.string(); };
     const auto number = [](json::View at) { return at.integer(); };
-    AH_CHECK(read_members(root, names, text, record), "");
-    AH_CHECK(read_members(root, sentences, text, record), "");
-    AH_CHECK(read_members(root, circumstances, text, record), "");
-    AH_CHECK(read_members(root, lists, read_list, record), "");
-    AH_CHECK(read_members(root, identities, read_identity, record), "");
-    AH_CHECK(read_members(root, processes, read_process, record), "");
-    AH_CHECK(read_members(root, times, number, record), "");
-    AH_CHECK(read_word<RunState>(root, "state", run_state_from, record.state), "");
-    AH_CHECK(read_word<Egress>(root, "requested", egress_from, record.requested), "");
-    AH_CHECK(read_word<Posture>(root, "posture", posture_from, record.posture), "");
-    AH_CHECK(read_word<Technique>(root, "technique", technique_from, record.technique), "");
-    AH_CHECK(read_word<Why>(root, "why", why_from, record.why), "");
+    AH_CHECK(read_members(root, names, text, record));
+    AH_CHECK(read_members(root, sentences, text, record));
+    AH_CHECK(read_members(root, circumstances, text, record));
+    AH_CHECK(read_members(root, lists, read_list, record));
+    AH_CHECK(read_members(root, identities, read_identity, record));
+    AH_CHECK(read_members(root, processes, read_process, record));
+    AH_CHECK(read_members(root, times, number, record));
+    AH_CHECK(read_word<RunState>(root, "state", run_state_from, record.state));
+    AH_CHECK(read_word<Egress>(root, "requested", egress_from, record.requested));
+    AH_CHECK(read_word<Posture>(root, "posture", posture_from, record.posture));
+    AH_CHECK(read_word<Technique>(root, "technique", technique_from, record.technique));
+    AH_CHECK(read_word<Why>(root, "why", why_from, record.why));
     if (const auto at = root.find("endpoints")) {
-        AH_TRY(record.endpoints, read_endpoints(*at), "");
+        AH_TRY(record.endpoints, read_endpoints(*at));
     }
     if (const auto at = root.find("sources")) {
-        AH_TRY(record.sources, read_sources(*at), "");
+        AH_TRY(record.sources, read_sources(*at));
     }
     if (const auto at = root.find("netns")) {
-        AH_TRY(record.netns, read_identity(*at), "");
+        AH_TRY(record.netns, read_identity(*at));
     }
     if (const auto at = root.find("drops")) {
-        AH_TRY(record.drops, read_count(*at), "");
+        AH_TRY(record.drops, read_count(*at));
     }
     if (const auto at = root.find("drops_before")) {
-        AH_TRY(record.drops_before, read_count(*at), "");
+        AH_TRY(record.drops_before, read_count(*at));
     }
     if (const auto at = root.find("denied")) {
-        AH_TRY(record.denied, read_denied(*at), "");
+        AH_TRY(record.denied, read_denied(*at));
     }
     if (const auto at = root.find("more_denied")) {
-        AH_TRY(record.more_denied, at->boolean(), "");
+        AH_TRY(record.more_denied, at->boolean());
     }
     if (const auto at = root.find("network")) {
-        AH_TRY(record.network, read_network(*at), "");
+        AH_TRY(record.network, read_network(*at));
     }
-    AH_CHECK(check_names(root, record), "");
+    AH_CHECK(check_names(root, record));
     return record;
 }
 
@@ -341,7 +341,7 @@ std::string to_json(const Record& record)
 Result<Record> parse_record(std::string text)
 {
     AH_TRY(const json::Document document,
-           json::Document::parse(std::move(text), Code::network_setup_failed), "");
+           json::Document::parse(std::move(text), Code::network_setup_failed));
     return read_record(document.root());
 }
 

@@ -15,7 +15,7 @@ struct Range {
 
 template <typename Number> Result<Number> read_number(json::View at, Range range)
 {
-    AH_TRY(const std::int64_t number, at.integer(), "");
+    AH_TRY(const std::int64_t number, at.integer());
     if (number < range.least || number > range.most) {
         return std::unexpected(at.expected("a number of " + std::to_string(range.least) + " to " +
                                            std::to_string(range.most)));
@@ -27,14 +27,14 @@ template <typename Number>
 Status read_number(json::View object, std::string_view name, Range range, Number& into)
 {
     if (const auto at = object.find(name)) {
-        AH_TRY(into, read_number<Number>(*at, range), "");
+        AH_TRY(into, read_number<Number>(*at, range));
     }
     return {};
 }
 
 Result<Prefix> read_prefix(json::View at)
 {
-    AH_TRY(const std::string text, at.string(), "");
+    AH_TRY(const std::string text, at.string());
     const auto prefix = Prefix::parse(text, Code::network_setup_failed);
     if (!prefix)
         return std::unexpected(at.wrong(prefix.error().what));
@@ -48,9 +48,9 @@ Status read_each(json::View object, std::string_view name, Read read, std::vecto
     const auto array = object.find(name);
     if (!array)
         return {};
-    AH_TRY(const std::vector<json::View> items, array->array(), "");
+    AH_TRY(const std::vector<json::View> items, array->array());
     for (const json::View item : items) {
-        AH_TRY(Value value, read(item), "");
+        AH_TRY(Value value, read(item));
         into.push_back(std::move(value));
     }
     return {};
@@ -61,7 +61,7 @@ Status read_protocol(json::View object, bool& udp)
     const auto at = object.find("protocol");
     if (!at)
         return {};
-    AH_TRY(const std::string word, at->string(), "");
+    AH_TRY(const std::string word, at->string());
     if (word != "TCP" && word != "UDP")
         return std::unexpected(at->expected("TCP or UDP"));
     udp = word == "UDP";
@@ -76,16 +76,16 @@ void write_protocol(json::Writer& out, bool udp)
 // A rule without its parts would be another rule, so none of them has a default.
 Result<Reach> read_reach(json::View object)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     for (const std::string_view name : {"to", "protocol", "port", "endPort"}) {
         if (!object.find(name))
             return std::unexpected(object.wrong("has no " + in_quotes(name)));
     }
-    AH_TRY(const Prefix to, read_prefix(object.find("to").value_or(object)), "");
+    AH_TRY(const Prefix to, read_prefix(object.find("to").value_or(object)));
     Reach reach{to, {}};
-    AH_CHECK(read_protocol(object, reach.ports.udp), "");
-    AH_CHECK(read_number(object, "port", {1, most_port}, reach.ports.first), "");
-    AH_CHECK(read_number(object, "endPort", {reach.ports.first, most_port}, reach.ports.last), "");
+    AH_CHECK(read_protocol(object, reach.ports.udp));
+    AH_CHECK(read_number(object, "port", {1, most_port}, reach.ports.first));
+    AH_CHECK(read_number(object, "endPort", {reach.ports.first, most_port}, reach.ports.last));
     return reach;
 }
 
@@ -103,7 +103,7 @@ void write_reaches(json::Writer& out, std::string_view name, const std::vector<R
 
 Result<std::string> read_address(json::View at)
 {
-    AH_TRY(std::string text, at.string(), "");
+    AH_TRY(std::string text, at.string());
     const auto prefix = Prefix::parse(text, Code::network_setup_failed);
     if (!prefix || text.contains('/'))
         return std::unexpected(at.expected("an address"));
@@ -112,16 +112,16 @@ Result<std::string> read_address(json::View at)
 
 Result<PinnedName> read_name(json::View object)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     const auto at = object.find("name");
     if (!at)
         return std::unexpected(object.wrong("has no \"name\""));
     PinnedName pinned;
-    AH_TRY(pinned.name, at->string(), "");
+    AH_TRY(pinned.name, at->string());
     const auto name = NamePattern::parse(pinned.name, Code::network_setup_failed);
     if (!name || !name->is_exact())
         return std::unexpected(at->expected("a host name"));
-    AH_CHECK(read_each(object, "addresses", read_address, pinned.addresses), "");
+    AH_CHECK(read_each(object, "addresses", read_address, pinned.addresses));
     return pinned;
 }
 
@@ -158,31 +158,31 @@ constexpr Range link_range{0, std::numeric_limits<std::uint32_t>::max()};
 Status read_done(json::View object, Network& network)
 {
     if (const auto at = object.find("subnet")) {
-        AH_TRY(const std::string text, at->string(), "");
+        AH_TRY(const std::string text, at->string());
         const auto subnet = Subnet::parse(text, Code::network_setup_failed);
         if (!subnet)
             return std::unexpected(at->wrong(subnet.error().what));
         network.subnet = *subnet;
     }
-    AH_CHECK(read_number(object, "link", link_range, network.link), "");
-    AH_CHECK(read_each(object, "node", read_prefix, network.node), "");
-    AH_CHECK(read_each(object, "guest", read_prefix, network.guest), "");
+    AH_CHECK(read_number(object, "link", link_range, network.link));
+    AH_CHECK(read_each(object, "node", read_prefix, network.node));
+    AH_CHECK(read_each(object, "guest", read_prefix, network.guest));
     const auto link = [](json::View at) { return read_number<std::uint32_t>(at, link_range); };
     return read_each(object, "links", link, network.links);
 }
 
 Result<Denied> read_one_denied(json::View object)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     const auto to = object.find("to");
     if (!to)
         return std::unexpected(object.wrong("has no \"to\""));
     Denied denied;
-    AH_TRY(denied.to, read_address(*to), "");
-    AH_CHECK(read_number(object, "port", {0, most_port}, denied.port), "");
-    AH_CHECK(read_protocol(object, denied.udp), "");
+    AH_TRY(denied.to, read_address(*to));
+    AH_CHECK(read_number(object, "port", {0, most_port}, denied.port));
+    AH_CHECK(read_protocol(object, denied.udp));
     constexpr std::int64_t ever = std::numeric_limits<std::int64_t>::max();
-    AH_CHECK(read_number(object, "last", {0, ever}, denied.last), "");
+    AH_CHECK(read_number(object, "last", {0, ever}, denied.last));
     return denied;
 }
 
@@ -208,20 +208,20 @@ void write_network(json::Writer& out, const Network& network)
 
 Result<Network> read_network(json::View object)
 {
-    AH_CHECK(object.object(), "");
+    AH_CHECK(object.object());
     Network network;
     if (const auto at = object.find("pool")) {
-        AH_TRY(network.pool, read_prefix(*at), "");
+        AH_TRY(network.pool, read_prefix(*at));
     }
     if (const auto at = object.find("enable_forwarding")) {
-        AH_TRY(network.enable_forwarding, at->boolean(), "");
+        AH_TRY(network.enable_forwarding, at->boolean());
     }
     const auto port = [](json::View at) { return read_number<std::uint16_t>(at, {1, most_port}); };
-    AH_CHECK(read_each(object, "broker_ports", port, network.broker_ports), "");
-    AH_CHECK(read_each(object, "allow", read_reach, network.allow), "");
-    AH_CHECK(read_each(object, "deny", read_reach, network.deny), "");
-    AH_CHECK(read_each(object, "names", read_name, network.names), "");
-    AH_CHECK(read_done(object, network), "");
+    AH_CHECK(read_each(object, "broker_ports", port, network.broker_ports));
+    AH_CHECK(read_each(object, "allow", read_reach, network.allow));
+    AH_CHECK(read_each(object, "deny", read_reach, network.deny));
+    AH_CHECK(read_each(object, "names", read_name, network.names));
+    AH_CHECK(read_done(object, network));
     return network;
 }
 
@@ -239,10 +239,10 @@ void write_denied(json::Writer& out, const std::vector<Denied>& denied)
 
 Result<std::vector<Denied>> read_denied(json::View array)
 {
-    AH_TRY(const std::vector<json::View> items, array.array(), "");
+    AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<Denied> denied;
     for (const json::View item : items) {
-        AH_TRY(Denied one, read_one_denied(item), "");
+        AH_TRY(Denied one, read_one_denied(item));
         denied.push_back(std::move(one));
     }
     return denied;

@@ -47,9 +47,9 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
         if (!asked.egress)
             return fail(Code::invalid_request, in_quotes(value) + " is not off, allowlist or open");
     } else if (word == "endpoints") {
-        AH_TRY(asked.endpoints, parse_endpoints(value), "");
+        AH_TRY(asked.endpoints, parse_endpoints(value));
     } else if (word == "allow") {
-        AH_TRY(asked.allow, parse_allow(value), "");
+        AH_TRY(asked.allow, parse_allow(value));
     } else if (word == "require") {
         if (value != "asked")
             return fail(Code::invalid_request, in_quotes(value) + " is not asked");
@@ -75,7 +75,7 @@ Status check_known(const Policy& policy, std::string_view name, std::string_view
 
 Status check_choosable(const Policy& policy, const std::string& name)
 {
-    AH_CHECK(check_known(policy, name, "annotation dev.anchorhold.profile"), "");
+    AH_CHECK(check_known(policy, name, "annotation dev.anchorhold.profile"));
     if (std::ranges::find(policy.annotation_profiles, name) == policy.annotation_profiles.end()) {
         return fail(Code::invalid_request, "annotation dev.anchorhold.profile: " + in_quotes(name) +
                                                " is not one of the policy's annotation_profiles");
@@ -163,11 +163,11 @@ Status resolve_endpoints(const Sources& from, const ContainerId& id, Request& re
                                  from.said.endpoints->end());
         request.bounded.resize(request.endpoints.size(), true);
     }
-    AH_CHECK(check_distinct(request.endpoints, Code::invalid_request), "");
+    AH_CHECK(check_distinct(request.endpoints, Code::invalid_request));
     for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
         const Endpoint& endpoint = request.endpoints[i];
         if (request.bounded[i])
-            AH_CHECK(check_bounds(endpoint, from.policy), "");
+            AH_CHECK(check_bounds(endpoint, from.policy));
         if (endpoint.listen.number() == 53 && request.switches.dns == Dns::nxdomain &&
             request.egress != Egress::open) {
             return fail(Code::invalid_request, "endpoint " + endpoint.name +
@@ -216,7 +216,7 @@ Result<Asked> read_annotations(const Annotations& annotations)
 {
     Asked asked;
     for (const auto& [key, value] : annotations) {
-        AH_TRY(const auto word, our_word(key), "");
+        AH_TRY(const auto word, our_word(key));
         if (word)
             AH_CHECK(read_value(*word, value, asked), "annotation " + key);
     }
@@ -228,12 +228,12 @@ Result<ProfileChoice> choose_profile(const Policy& policy, const Asked& asked,
                                      const std::optional<std::string>& argv0)
 {
     if (option)
-        AH_CHECK(check_known(policy, *option, "--ah-profile"), "");
+        AH_CHECK(check_known(policy, *option, "--ah-profile"));
     if (argv0)
-        AH_CHECK(check_known(policy, *argv0, "called as anchorhold-" + printable(*argv0)), "");
+        AH_CHECK(check_known(policy, *argv0, "called as anchorhold-" + printable(*argv0)));
     const bool annotated = policy.annotations && asked.profile.has_value();
     if (annotated)
-        AH_CHECK(check_choosable(policy, *asked.profile), "");
+        AH_CHECK(check_choosable(policy, *asked.profile));
     if (option)
         return ProfileChoice{*option, ChosenBy::option};
     if (argv0)
@@ -256,9 +256,9 @@ Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileC
     request.require = std::max(base->require, from.said.require.value_or(Require::best));
     request.switches = choice.by == ChosenBy::annotation ? policy.switches : base->switches;
     request.switches.relay = from.said.relay.value_or(request.switches.relay);
-    AH_CHECK(resolve_egress(from, request), "");
-    AH_CHECK(resolve_endpoints(from, id, request), "");
-    AH_CHECK(resolve_allow(from, request), "");
+    AH_CHECK(resolve_egress(from, request));
+    AH_CHECK(resolve_endpoints(from, id, request));
+    AH_CHECK(resolve_allow(from, request));
     return request;
 }
 

@@ -19,11 +19,9 @@ std::vector<ProbeAnswer> two_noes(const std::string& step)
 
 Status have_hook(const StateDir& state, const Record& record, const char* verb)
 {
-    AH_TRY(const Helpers helpers, find_helpers(), "");
-    AH_TRY(
-        const Caught caught,
-        run_quietly(helpers.hook, {"--state", state.path(), verb, record.key, record.generation}),
-        "");
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state.path(), verb,
+                                                           record.key, record.generation}));
     if (caught.status == 0)
         return {};
     return fail(Code::network_setup_failed,
@@ -46,10 +44,10 @@ std::vector<ProbeAnswer> ask_network(const std::string& hook)
 Status unplug_by_hook(const StateDir& state, Record& record)
 {
     // The hook reads what it takes away from the run's folder.
-    AH_CHECK(state.write(record), "");
-    AH_CHECK(have_hook(state, record, "unplug"), "");
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
-    AH_TRY(auto left, state.read(key), "");
+    AH_CHECK(state.write(record));
+    AH_CHECK(have_hook(state, record, "unplug"));
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
+    AH_TRY(auto left, state.read(key));
     if (left)
         record = *std::move(left);
     return {};
@@ -77,8 +75,8 @@ std::vector<std::string> hold_all_by_hook(const StateDir& state)
 
 Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
 {
-    AH_TRY(const Helpers helpers, find_helpers(), "");
-    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}), "");
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}));
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < caught.text.size();) {
         const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());

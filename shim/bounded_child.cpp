@@ -160,8 +160,8 @@ bool HeldEnd::came() const
 Result<Answer> ask(const HeldEnd& held, Heed heed, const std::string& program,
                    const std::vector<std::string>& words, int input, std::chrono::seconds deadline)
 {
-    AH_TRY(const UniqueFd out, file_in_memory(""), "");
-    AH_TRY(const UniqueFd err, file_in_memory(""), "");
+    AH_TRY(const UniqueFd out, file_in_memory(""));
+    AH_TRY(const UniqueFd err, file_in_memory(""));
     pid_t child = 0;
     const int number = SpawnSetup(held, {input, out, err}).spawn(child, program, words);
     if (number != 0)
@@ -183,7 +183,7 @@ Result<std::string> find_on_path(std::string_view name)
         const std::size_t length = std::min(path.find(':'), path.size());
         std::string file = std::string(path.substr(0, length)) + "/" + std::string(name);
         if (file.starts_with('/') && is_program(file)) {
-            AH_CHECK(check_owned_path(file, name, Code::delegate_failed), "");
+            AH_CHECK(check_owned_path(file, name, Code::delegate_failed));
             return file;
         }
         if (length == path.size())

@@ -185,7 +185,7 @@ Result<Caught> run_quietly(const std::string& path, const std::vector<std::strin
     const UniqueFd memory(::memfd_create("anchorhold", MFD_CLOEXEC));
     if (!memory)
         return fail_errno("make a file in memory", errno);
-    AH_TRY(const int status, run(path, words, memory.get()), "");
+    AH_TRY(const int status, run(path, words, memory.get()));
     Caught caught{status, std::string(most, '\0')};
     const ssize_t length = ::pread(memory.get(), caught.text.data(), most, 0);
     caught.text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);

@@ -54,7 +54,7 @@ Result<RunLock> take_id(const StateDir& state, const RunKey& key)
 {
     const Error taken{Code::invalid_request, 0,
                       "a container with this id is already there; delete it first"};
-    AH_CHECK(clear_leftovers(state, key, taken), "");
+    AH_CHECK(clear_leftovers(state, key, taken));
     AH_TRY(RunLock lock, RunLock::take(state, key), "lock the run");
     AH_TRY(const auto other, state.read(key), "read the run's record");
     if (other)
@@ -64,7 +64,7 @@ Result<RunLock> take_id(const StateDir& state, const RunKey& key)
 
 Status write_inside(const StateDir& state, const RunKey& key, const Prepared& prepared)
 {
-    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf), "");
+    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
     if (!prepared.network)
         return {};
     return write_for_inside(state, key, "hosts", hosts_file(*prepared.network, prepared.hostname));

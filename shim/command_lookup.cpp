@@ -76,14 +76,14 @@ Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
 {
     CommandLookup command;
     const auto process = member(config, "process");
-    AH_TRY(command.cwd, text_of(process, "cwd"), "");
-    AH_TRY(const auto args, elements(process, "args"), "");
+    AH_TRY(command.cwd, text_of(process, "cwd"));
+    AH_TRY(const auto args, elements(process, "args"));
     if (args.size() > relay_words) {
-        AH_TRY(command.name, args[relay_words].bytes(), "");
+        AH_TRY(command.name, args[relay_words].bytes());
     }
-    AH_TRY(const auto variables, elements(process, "env"), "");
+    AH_TRY(const auto variables, elements(process, "env"));
     for (const json::View variable : variables) {
-        AH_TRY(const std::string text, variable.bytes(), "");
+        AH_TRY(const std::string text, variable.bytes());
         if (text.starts_with(path_variable)) // both runtimes keep the last
             command.directories = directories_in(text.substr(path_variable.size()));
     }

@@ -19,7 +19,7 @@ Result<std::int64_t> id_of(const std::optional<json::View>& value)
 {
     if (!value)
         return 0;
-    AH_TRY(const std::int64_t id, value->integer(), "");
+    AH_TRY(const std::int64_t id, value->integer());
     if (id < 0 || id >= std::numeric_limits<uid_t>::max())
         return std::unexpected(value->expected("a user or group id"));
     return id;
@@ -29,10 +29,10 @@ enum class Users : std::uint8_t { host, own, joined };
 
 Result<Users> users_of(const std::optional<json::View>& linux_member)
 {
-    AH_TRY(const auto entries, elements(linux_member, "namespaces"), "");
+    AH_TRY(const auto entries, elements(linux_member, "namespaces"));
     for (const json::View entry : entries) {
-        AH_TRY(const std::string type, text_of(entry, "type"), "");
-        AH_TRY(const std::string path, text_of(entry, "path"), "");
+        AH_TRY(const std::string type, text_of(entry, "type"));
+        AH_TRY(const std::string path, text_of(entry, "path"));
         if (type == "user")
             return path.empty() ? Users::own : Users::joined;
     }
@@ -46,11 +46,11 @@ Result<std::int64_t> outside(std::int64_t id, Users users, const std::optional<j
         return id;
     if (users == Users::joined || !map)
         return unmapped_id;
-    AH_TRY(const auto ranges, map->array(), "");
+    AH_TRY(const auto ranges, map->array());
     for (const json::View range : ranges) {
-        AH_TRY(const std::int64_t inside, id_of(range.find("containerID")), "");
-        AH_TRY(const std::int64_t host, id_of(range.find("hostID")), "");
-        AH_TRY(const std::int64_t size, id_of(range.find("size")), "");
+        AH_TRY(const std::int64_t inside, id_of(range.find("containerID")));
+        AH_TRY(const std::int64_t host, id_of(range.find("hostID")));
+        AH_TRY(const std::int64_t size, id_of(range.find("size")));
         if (id >= inside && id - inside < size)
             return host + (id - inside);
     }
@@ -87,21 +87,20 @@ Result<CommandUser> command_user(json::View config)
     const auto process = member(config, "process");
     const auto linux_member = member(config, "linux");
     const auto user = member(process, "user");
-    AH_TRY(const Users users, users_of(linux_member), "");
-    AH_TRY(const std::int64_t uid, id_of(member(user, "uid")), "");
-    AH_TRY(const std::int64_t gid, id_of(member(user, "gid")), "");
+    AH_TRY(const Users users, users_of(linux_member));
+    AH_TRY(const std::int64_t uid, id_of(member(user, "uid")));
+    AH_TRY(const std::int64_t gid, id_of(member(user, "gid")));
     const auto gid_map = member(linux_member, "gidMappings");
-    AH_TRY(const std::int64_t host_uid, outside(uid, users, member(linux_member, "uidMappings")),
-           "");
-    AH_TRY(const std::int64_t host_gid, outside(gid, users, gid_map), "");
+    AH_TRY(const std::int64_t host_uid, outside(uid, users, member(linux_member, "uidMappings")));
+    AH_TRY(const std::int64_t host_gid, outside(gid, users, gid_map));
 
     CommandUser found{.host_uid = static_cast<uid_t>(host_uid),
                       .host_gid = static_cast<gid_t>(host_gid),
                       .host_groups = {}};
-    AH_TRY(const auto groups, elements(user, "additionalGids"), "");
+    AH_TRY(const auto groups, elements(user, "additionalGids"));
     for (const json::View group : groups) {
-        AH_TRY(const std::int64_t inside, id_of(group), "");
-        AH_TRY(const std::int64_t host, outside(inside, users, gid_map), "");
+        AH_TRY(const std::int64_t inside, id_of(group));
+        AH_TRY(const std::int64_t host, outside(inside, users, gid_map));
         found.host_groups.push_back(static_cast<gid_t>(host));
     }
     // capabilities(7): exec gives root what its bounding set holds, others only the ambient set.

@@ -95,8 +95,7 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
         }
-        AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation),
-               "");
+        AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation));
         if (!prepared.mark) {
             if (lock)
                 prepared.turn.emplace(*std::move(lock));
@@ -104,7 +103,7 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
         }
         AH_TRY(const StateDir state, StateDir::open(session.state_path),
                "open the state directory");
-        AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key), "");
+        AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key));
         if (mark == Mark::ours)
             return prepared;
         if (mark == Mark::forged || turn == most_turns) {
@@ -124,10 +123,10 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
                      const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const RunLock lock, take_id(state, key), "");
-    AH_TRY(Record record, first_record(session, prepared, id), "");
+    AH_TRY(const RunLock lock, take_id(state, key));
+    AH_TRY(Record record, first_record(session, prepared, id));
     AH_CHECK(state.make_run(key), "make the run's folder");
-    AH_CHECK(write_inside(state, key, prepared), "");
+    AH_CHECK(write_inside(state, key, prepared));
     AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
@@ -137,7 +136,7 @@ Result<Record> claim(const Session& session, const StateDir& state, const Prepar
 Result<int> undo(const Session& session, const StateDir& state, const Record& ours, Error reason)
 {
     (void)delete_by_force(session); // a `run` is over by now, or detached
-    AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
+    AH_TRY(const RunKey key, RunKey::parse(ours.key));
     (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
     return std::unexpected(std::move(reason));
 }
@@ -162,7 +161,7 @@ std::optional<std::string> missing_inside(const Prepared& prepared, const Record
 Result<int> conclude(const Session& session, const StateDir& state, const Record& ours,
                      const Prepared& prepared, int status, const PrivateLog& log)
 {
-    AH_TRY(const RunKey key, RunKey::parse(ours.key), "");
+    AH_TRY(const RunKey key, RunKey::parse(ours.key));
     const auto read = state.read(key);
     // A run that was deleted meanwhile has no folder any more; it was enforced to get that far.
     std::optional<Record> record = read ? *read : std::nullopt;
@@ -201,7 +200,7 @@ Result<int> carry_out(const Session& session, const StateDir& state, Prepared& p
                       const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const Record record, claim(session, state, prepared, id), "");
+    AH_TRY(const Record record, claim(session, state, prepared, id));
     const auto give_up = [&](Error reason) -> Result<int> {
         // The first error is the story.
         (void)abandon(state, key, record.generation, reason, unplug_by_hook);
@@ -273,8 +272,8 @@ Result<int> create_or_run(const Session& session)
     }
     if (call.operands.size() != 1)
         return fail(Code::invalid_request, "more than one container id");
-    AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]), "");
-    AH_TRY(const std::string generation, random_generation(), "");
+    AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
+    AH_TRY(const std::string generation, random_generation());
     auto prepared = prepare_in_turn(session, id, generation);
     if (!prepared && is_the_runtimes(session, id))
         return std::unexpected(exec_delegate(session.delegate, session.rest));
@@ -287,10 +286,10 @@ Result<int> create_or_run(const Session& session)
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
     }
-    AH_CHECK(check_places(session, *prepared), "");
+    AH_CHECK(check_places(session, *prepared));
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const unsigned handed, count_handed(call), "");
-    AH_TRY(const auto channels, check_descriptors(handed), "");
+    AH_TRY(const unsigned handed, count_handed(call));
+    AH_TRY(const auto channels, check_descriptors(handed));
     auto& known = prepared->inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());
     (void)gc(state, Sweep::remove, swept_at_create,

@@ -31,7 +31,7 @@ Status check_fit(const std::string& path, Code code)
 
 Result<std::string> named(const std::string& path, Code code)
 {
-    AH_CHECK(check_fit(path, code), "");
+    AH_CHECK(check_fit(path, code));
     return path;
 }
 

@@ -40,7 +40,7 @@ Result<int> delete_container(const Session& session)
     const bool many = session.invocation.last("regex") != nullptr; // crun's; the id is a pattern
     if (!many && !run)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_TRY(const int status, run_delegate(session.delegate, session.rest), "");
+    AH_TRY(const int status, run_delegate(session.delegate, session.rest));
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
     if (run) {
         const auto torn = teardown(run->state, run->key, {}, unplug_by_hook);

@@ -111,9 +111,9 @@ Result<std::optional<std::string>> check_descriptor(int fd)
     case S_IFSOCK: return check_socket(fd);
     case S_IFIFO: return std::nullopt;
     case S_IFDIR: return refused(fd, "a directory");
-    case S_IFCHR: AH_CHECK(check_device(fd, file.st_rdev), ""); return std::nullopt;
+    case S_IFCHR: AH_CHECK(check_device(fd, file.st_rdev)); return std::nullopt;
     case S_IFBLK: return refused(fd, "a block device");
-    default: AH_CHECK(check_file(fd), ""); return std::nullopt; // anonymous inodes have no type
+    default: AH_CHECK(check_file(fd)); return std::nullopt; // anonymous inodes have no type
     }
 }
 
@@ -121,7 +121,7 @@ Result<std::vector<std::string>> check_descriptors(unsigned preserved)
 {
     std::vector<std::string> channels;
     for (unsigned fd = 0; fd < 3 + preserved; ++fd) {
-        AH_TRY(auto channel, check_descriptor(static_cast<int>(fd)), "");
+        AH_TRY(auto channel, check_descriptor(static_cast<int>(fd)));
         if (channel)
             channels.push_back(std::move(*channel));
     }
@@ -137,9 +137,9 @@ Result<unsigned> count_handed(const Invocation& call)
         listen != nullptr && (call.flavour == Flavour::crun ||
                               (whose != nullptr && whose == std::to_string(::getpid())));
     const OptionAt* const preserve = call.last("preserve-fds");
-    AH_TRY(const unsigned listening, read_count(passed ? listen : "0", "LISTEN_FDS"), "");
+    AH_TRY(const unsigned listening, read_count(passed ? listen : "0", "LISTEN_FDS"));
     AH_TRY(const unsigned preserved,
-           read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"), "");
+           read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"));
     return listening + preserved;
 }
 

@@ -42,16 +42,16 @@ std::string shown(const Device& device)
 
 Result<Device> read_device(json::View entry)
 {
-    AH_CHECK(entry.object(), "");
+    AH_CHECK(entry.object());
     Device device;
-    AH_TRY(device.type, text_of(entry, "type"), "");
+    AH_TRY(device.type, text_of(entry, "type"));
     if (device.type.empty())
         device.type = "a";
     if (const auto number = member(entry, "major")) {
-        AH_TRY(device.major, number->integer(), "");
+        AH_TRY(device.major, number->integer());
     }
     if (const auto number = member(entry, "minor")) {
-        AH_TRY(device.minor, number->integer(), "");
+        AH_TRY(device.minor, number->integer());
     }
     return device;
 }
@@ -59,12 +59,12 @@ Result<Device> read_device(json::View entry)
 // One line for all: a privileged container has every device of the host.
 Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
 {
-    AH_TRY(const auto nodes, elements(section, "devices"), "");
+    AH_TRY(const auto nodes, elements(section, "devices"));
     std::optional<Finding> first;
     std::size_t more = 0;
     for (const json::View node : nodes) {
-        AH_TRY(const Device device, read_device(node), "");
-        AH_TRY(const std::string path, text_of(node, "path"), "");
+        AH_TRY(const Device device, read_device(node));
+        AH_TRY(const std::string path, text_of(node, "path"));
         if (device.type == "p" || is_default(device))
             continue;
         more += first ? 1 : 0;
@@ -100,14 +100,14 @@ struct Rule {
 // first, crun leaves every device open. The nodes of the host's root are closed to others anyway.
 Status inspect_rules(const std::optional<json::View>& section, bool own_users, Inspection& into)
 {
-    AH_TRY(const auto views, elements(member(section, "resources"), "devices"), "");
+    AH_TRY(const auto views, elements(member(section, "resources"), "devices"));
     std::vector<Rule> opened;
     bool closed = false;
     for (const json::View view : views) {
-        AH_TRY(const Device device, read_device(view), "");
-        AH_TRY(const std::string access, text_of(view, "access"), "");
+        AH_TRY(const Device device, read_device(view));
+        AH_TRY(const std::string access, text_of(view, "access"));
         const auto flag = member(view, "allow");
-        AH_TRY(const bool allow, flag ? flag->boolean() : Result<bool>(false), "");
+        AH_TRY(const bool allow, flag ? flag->boolean() : Result<bool>(false));
         const bool opens = access.empty() || access.find_first_of("rw") != std::string::npos;
         if (!allow && is_everything(device, access)) {
             opened.clear();
@@ -138,9 +138,9 @@ bool is_default_device(dev_t device)
 Status inspect_devices(json::View config, Inspection& into)
 {
     const auto section = member(config, "linux");
-    AH_CHECK(inspect_nodes(section, into), "");
-    AH_TRY(const bool own_users, has_own_users(config), "");
-    AH_CHECK(inspect_rules(section, own_users, into), "");
+    AH_CHECK(inspect_nodes(section, into));
+    AH_TRY(const bool own_users, has_own_users(config));
+    AH_CHECK(inspect_rules(section, own_users, into));
     const auto links = member(section, "netDevices");
     if (links && links->size() > 0) {
         into.voids.push_back(

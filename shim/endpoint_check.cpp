@@ -99,8 +99,8 @@ Result<UniqueFd> open_directory(const std::string& path,
     const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
     if (!permitted)
         return open_step({.path = directory, .flags = O_DIRECTORY}, shown);
-    AH_TRY(const std::string above, permitted_above(path, *permitted), "");
-    AH_TRY(const UniqueFd base, open_step({.path = above + "/", .flags = O_DIRECTORY}, shown), "");
+    AH_TRY(const std::string above, permitted_above(path, *permitted));
+    AH_TRY(const UniqueFd base, open_step({.path = above + "/", .flags = O_DIRECTORY}, shown));
     return open_step({.base = base.get(),
                       .path = directory.substr(above.size() + 1),
                       .flags = O_DIRECTORY,
@@ -135,14 +135,12 @@ Result<FoundSocket> open_socket(const std::string& path,
         return unavailable("the socket's name has " + std::to_string(found.name.size()) +
                            " bytes, more than the 107 that unix(7) takes; rename it");
     }
-    AH_TRY(found.directory, open_directory(path, permitted), "");
-    AH_TRY(found.socket,
-           open_step({.base = found.directory.get(),
-                      .path = found.name,
-                      .flags = O_NOFOLLOW,
-                      .resolve = RESOLVE_BENEATH},
-                     found.shown),
-           "");
+    AH_TRY(found.directory, open_directory(path, permitted));
+    AH_TRY(found.socket, open_step({.base = found.directory.get(),
+                                    .path = found.name,
+                                    .flags = O_NOFOLLOW,
+                                    .resolve = RESOLVE_BENEATH},
+                                   found.shown));
     if (::fstat(found.directory.get(), &found.directory_stat) != 0 ||
         ::fstat(found.socket.get(), &found.socket_stat) != 0)
         return fail_errno("look at " + found.shown, errno, Code::endpoint_unavailable);
@@ -150,7 +148,7 @@ Result<FoundSocket> open_socket(const std::string& path,
         return unavailable(found.shown + " is a symlink; name the real place");
     if (!S_ISSOCK(found.socket_stat.st_mode))
         return unavailable("no socket at " + found.shown + "; start the broker first");
-    AH_TRY(found.path, real_path(found.directory, found.directory_stat), "");
+    AH_TRY(found.path, real_path(found.directory, found.directory_stat));
     return found;
 }
 

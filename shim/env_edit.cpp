@@ -30,7 +30,7 @@ Result<std::vector<std::string>> entries_of(const std::vector<json::View>& items
 {
     std::vector<std::string> entries;
     for (const json::View& item : items) {
-        AH_TRY(entries.emplace_back(), item.bytes(), "");
+        AH_TRY(entries.emplace_back(), item.bytes());
     }
     return entries;
 }
@@ -67,9 +67,9 @@ Result<EnvEdit> edit_env(json::View process, const Plan& plan)
 {
     EnvEdit result;
     Edits edits;
-    AH_TRY(const auto env, container(process, "env", json::Kind::array), "");
+    AH_TRY(const auto env, container(process, "env", json::Kind::array));
     const std::vector<json::View> items = env ? env->items() : std::vector<json::View>();
-    AH_TRY(const std::vector<std::string> entries, entries_of(items), "");
+    AH_TRY(const std::vector<std::string> entries, entries_of(items));
     const Variables variables = variables_for(entries, plan);
     std::vector<json::View> removed;
     for (std::size_t at = 0; at < items.size(); ++at) {
@@ -96,11 +96,11 @@ Result<CapsEdit> edit_capabilities(json::View process)
     CapsEdit result;
     Edits edits;
     // Absent means none at all, to runc and crun alike (measured).
-    AH_TRY(const auto capabilities, container(process, "capabilities", json::Kind::object), "");
+    AH_TRY(const auto capabilities, container(process, "capabilities", json::Kind::object));
     if (!capabilities)
         return result;
     for (const std::string_view name : capability_sets) {
-        AH_TRY(const auto set, container(*capabilities, name, json::Kind::array), "");
+        AH_TRY(const auto set, container(*capabilities, name, json::Kind::array));
         if (!set)
             continue;
         std::vector<json::View> removed;

@@ -39,17 +39,17 @@ Plan exec_plan(const Session& session, const Record& record)
 // refused for is refused here as well; a run that was let have it says so in its record.
 Status check_capabilities(const std::string& process, const Record& record)
 {
-    AH_TRY(const std::string names, voiding_capabilities_in(process), "");
+    AH_TRY(const std::string names, voiding_capabilities_in(process));
     for (const std::string& known : record.voids) {
         if (known.starts_with("process.capabilities"))
             return {};
     }
     if (names.empty())
         return {};
-    AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"), "");
-    AH_TRY(const FileIdentity ours, namespace_of(0, "user"), "");
+    AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"));
+    AH_TRY(const FileIdentity ours, namespace_of(0, "user"));
     const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
-    AH_TRY(const auto ids, read_file(map, most_process), "");
+    AH_TRY(const auto ids, read_file(map, most_process));
     if (users != ours && ids && !maps_host_root(*ids))
         return {};
     return fail(Code::bundle_voids_posture,
@@ -98,14 +98,14 @@ Result<std::string> read_process(const std::string& path)
 Result<std::optional<std::string>> process_given(const Invocation& call, const Record& record)
 {
     if (const OptionAt* const file = call.last("process")) {
-        AH_TRY(auto text, read_process(file->value), "");
+        AH_TRY(auto text, read_process(file->value));
         return text;
     }
     if (call.flavour == Flavour::crun)
         return std::optional<std::string>();
     AH_TRY(const Bundle bundle, Bundle::open(record.bundle), "open the bundle");
     AH_TRY(auto config, bundle.read_config(), "read the bundle");
-    AH_TRY(auto process, process_from_flags(std::move(config), call), "");
+    AH_TRY(auto process, process_from_flags(std::move(config), call));
     return process;
 }
 
@@ -113,14 +113,14 @@ Result<std::vector<std::string>> edited_words(const Session& session, const Reco
 {
     const Invocation& call = session.invocation;
     const Plan plan = exec_plan(session, record);
-    AH_TRY(const unsigned handed, count_handed(call), "");
-    AH_CHECK(check_descriptors(handed), "");
-    AH_TRY(const auto given, process_given(call, record), "");
-    AH_CHECK(check_capabilities(given ? *given : process_with_caps(call), record), "");
+    AH_TRY(const unsigned handed, count_handed(call));
+    AH_CHECK(check_descriptors(handed));
+    AH_TRY(const auto given, process_given(call, record));
+    AH_CHECK(check_capabilities(given ? *given : process_with_caps(call), record));
     if (!given)
         return edit_flags(session.rest, call, plan);
-    AH_TRY(const std::string edited, edit_process(*given, plan), "");
-    AH_TRY(const std::string path, publish(edited, handed), "");
+    AH_TRY(const std::string edited, edit_process(*given, plan));
+    AH_TRY(const std::string path, publish(edited, handed));
     if (const OptionAt* const file = call.last("process"))
         return with_value(session.rest, *file, path);
     std::vector<std::string> words = session.rest;
@@ -133,11 +133,11 @@ Result<std::vector<std::string>> edited_words(const Session& session, const Reco
 
 Result<int> exec_process(const Session& session)
 {
-    AH_TRY(const auto run, find_own_run(session), "");
+    AH_TRY(const auto run, find_own_run(session));
     if (!run || run->record.posture == Posture::open)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_CHECK(check_words(session.invocation), "");
-    AH_TRY(const auto words, edited_words(session, run->record), "");
+    AH_CHECK(check_words(session.invocation));
+    AH_TRY(const auto words, edited_words(session, run->record));
     return std::unexpected(exec_delegate(session.delegate, words));
 }
 

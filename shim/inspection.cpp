@@ -57,9 +57,9 @@ Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>
     std::vector<json::View> all;
     const auto sets = member(process, "capabilities");
     if (sets)
-        AH_CHECK(sets->object(), "");
+        AH_CHECK(sets->object());
     for (const std::string_view name : capability_sets) {
-        AH_TRY(const auto set, elements(sets, name), "");
+        AH_TRY(const auto set, elements(sets, name));
         all.insert(all.end(), set.begin(), set.end());
     }
     return all;
@@ -69,8 +69,8 @@ Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>
 // one owns none of the host's; but the host's root mapped into it still owns the host's files.
 Status inspect_capabilities(json::View config, Inspection& into)
 {
-    AH_TRY(const bool own_users, has_own_users(config), "");
-    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")), "");
+    AH_TRY(const bool own_users, has_own_users(config));
+    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")));
     if (!list.empty() && !own_users) {
         into.voids.push_back({"process.capabilities", "holds " + list +
                                                           " over the host; drop them, or give the "
@@ -95,7 +95,7 @@ Status inspect_sysctls(json::View config, Inspection& into)
     const auto section = member(member(config, "linux"), "sysctl");
     if (!section)
         return {};
-    AH_TRY(const auto entries, section->object(), "");
+    AH_TRY(const auto entries, section->object());
     for (const json::View entry : entries) {
         const std::string name = with_dots(entry.key());
         if (name.starts_with("net.") && !is_in(plain_sysctls, name)) {
@@ -111,7 +111,7 @@ Status inspect_annotations(json::View config, Inspection& into)
     const auto section = member(config, "annotations");
     if (!section)
         return {};
-    AH_TRY(const auto entries, section->object(), "");
+    AH_TRY(const auto entries, section->object());
     for (const json::View entry : entries) {
         const std::string key = entry.key();
         const bool steers = std::ranges::any_of(
@@ -128,7 +128,7 @@ Status inspect_annotations(json::View config, Inspection& into)
 Status inspect_listener(json::View config, Inspection& into)
 {
     const auto seccomp = member(member(config, "linux"), "seccomp");
-    AH_TRY(const std::string listener, text_of(seccomp, "listenerPath"), "");
+    AH_TRY(const std::string listener, text_of(seccomp, "listenerPath"));
     if (!listener.empty()) {
         into.other_channels.push_back("linux.seccomp.listenerPath: " + printable(listener) +
                                       " decides about system calls");
@@ -141,11 +141,11 @@ Status inspect_listener(json::View config, Inspection& into)
 // Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
 {
-    AH_TRY(const auto views, all_capabilities(process), "");
+    AH_TRY(const auto views, all_capabilities(process));
     std::vector<std::string> found;
     std::string list;
     for (const json::View view : views) {
-        AH_TRY(const std::string name, view.string(), "");
+        AH_TRY(const std::string name, view.string());
         if (!is_in(voiding_capabilities, name) || std::ranges::find(found, name) != found.end())
             continue;
         found.push_back(name);
@@ -158,14 +158,14 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
 {
     Inspection found;
     found.other_channels.emplace_back("stdio");
-    AH_CHECK(config.object(), "");
-    AH_CHECK(inspect_namespaces(config, context, found), "");
-    AH_CHECK(inspect_capabilities(config, found), "");
-    AH_CHECK(inspect_mounts(config, context, found), "");
-    AH_CHECK(inspect_devices(config, found), "");
-    AH_CHECK(inspect_sysctls(config, found), "");
-    AH_CHECK(inspect_annotations(config, found), "");
-    AH_CHECK(inspect_listener(config, found), "");
+    AH_CHECK(config.object());
+    AH_CHECK(inspect_namespaces(config, context, found));
+    AH_CHECK(inspect_capabilities(config, found));
+    AH_CHECK(inspect_mounts(config, context, found));
+    AH_CHECK(inspect_devices(config, found));
+    AH_CHECK(inspect_sysctls(config, found));
+    AH_CHECK(inspect_annotations(config, found));
+    AH_CHECK(inspect_listener(config, found));
     return found;
 }
 

@@ -25,7 +25,7 @@ std::string port_start_member()
 
 Status edit_namespaces(json::View section, Edits& edits)
 {
-    AH_TRY(const auto namespaces, container(section, "namespaces", json::Kind::array), "");
+    AH_TRY(const auto namespaces, container(section, "namespaces", json::Kind::array));
     if (!namespaces || namespaces->size() == 0) {
         edits.add_to_member(section, "namespaces", json::Kind::array, Side::back,
                             std::string(own_everything));
@@ -34,11 +34,11 @@ Status edit_namespaces(json::View section, Edits& edits)
     bool network = false;
     bool mount = false;
     for (const json::View& entry : namespaces->items()) {
-        AH_CHECK(entry.object(), "");
+        AH_CHECK(entry.object());
         const auto type = entry.find("type");
         if (!type)
             return std::unexpected(entry.expected("a member \"type\""));
-        AH_TRY(const std::string name, type->string(), "");
+        AH_TRY(const std::string name, type->string());
         mount = mount || name == "mount";
         if (name != "network")
             continue;
@@ -58,7 +58,7 @@ Status edit_namespaces(json::View section, Edits& edits)
 
 Status edit_sysctl(json::View section, Edits& edits)
 {
-    AH_TRY(const auto sysctl, container(section, "sysctl", json::Kind::object), "");
+    AH_TRY(const auto sysctl, container(section, "sysctl", json::Kind::object));
     if (!sysctl || (!sysctl->find(port_start) && !sysctl->find(port_start_as_path)))
         edits.add_to_member(section, "sysctl", json::Kind::object, Side::back, port_start_member());
     return {};
@@ -69,14 +69,14 @@ template <typename Change>
 Status edit_resource(json::View section, std::string_view group, std::string_view name,
                      Change change, Edits& edits)
 {
-    AH_TRY(const auto resources, container(section, "resources", json::Kind::object), "");
+    AH_TRY(const auto resources, container(section, "resources", json::Kind::object));
     if (!resources)
         return {};
-    AH_TRY(const auto members, container(*resources, group, json::Kind::object), "");
+    AH_TRY(const auto members, container(*resources, group, json::Kind::object));
     const auto at = members ? members->find(name) : std::nullopt;
     if (!at || at->is_null())
         return {};
-    AH_TRY(const std::int64_t number, at->integer(), "");
+    AH_TRY(const std::int64_t number, at->integer());
     if (const std::int64_t wanted = change(number); wanted != number)
         edits.replace(*at, std::to_string(wanted));
     return {};
@@ -121,21 +121,21 @@ std::string whole_section(const Plan& plan)
 
 Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits)
 {
-    AH_TRY(const auto section, container(config, "linux", json::Kind::object), "");
+    AH_TRY(const auto section, container(config, "linux", json::Kind::object));
     if (!section || section->size() == 0) {
         if (const std::string members = whole_section(plan); !members.empty())
             edits.add_to_member(config, "linux", json::Kind::object, Side::back, members);
         return std::string();
     }
     if (plan.network == NetworkNamespace::own)
-        AH_CHECK(edit_namespaces(*section, edits), "");
+        AH_CHECK(edit_namespaces(*section, edits));
     if (wants_port_start(plan))
-        AH_CHECK(edit_sysctl(*section, edits), "");
+        AH_CHECK(edit_sysctl(*section, edits));
     if (plan.extra_pids > 0)
-        AH_CHECK(edit_pids(*section, plan.extra_pids, edits), "");
+        AH_CHECK(edit_pids(*section, plan.extra_pids, edits));
     if (plan.least_cpu_shares > 0)
-        AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits), "");
-    AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp), "");
+        AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits));
+    AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp));
     edits.take(std::move(seccomp.splices));
     return std::move(seccomp.obstacle);
 }

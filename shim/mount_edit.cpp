@@ -21,11 +21,11 @@ std::string mount_entry(std::string_view destination, std::string_view source,
 Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view path)
 {
     for (const json::View& entry : mounts ? mounts->items() : std::vector<json::View>()) {
-        AH_CHECK(entry.object(), "");
+        AH_CHECK(entry.object());
         const auto destination = entry.find("destination");
         if (!destination)
             return std::unexpected(entry.expected("a member \"destination\""));
-        AH_TRY(const std::string text, destination->bytes(), "");
+        AH_TRY(const std::string text, destination->bytes());
         if (normal_path(text) == path)
             return true;
     }
@@ -51,7 +51,7 @@ std::string normal_path(std::string_view path)
 
 Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
 {
-    AH_TRY(const auto mounts, container(config, "mounts", json::Kind::array), "");
+    AH_TRY(const auto mounts, container(config, "mounts", json::Kind::array));
     std::string list;
     const auto append = [&](const MountEdit& mount) {
         list +=
@@ -60,7 +60,7 @@ Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
     for (const MountEdit& mount : plan.mounts)
         append(mount);
     if (plan.cover_resolv_conf) {
-        AH_TRY(const bool covered, has_mount_at(mounts, "/etc/resolv.conf"), "");
+        AH_TRY(const bool covered, has_mount_at(mounts, "/etc/resolv.conf"));
         if (covered)
             append({"/etc/resolv.conf", plan.resolv_conf, file_options});
     }

@@ -83,22 +83,22 @@ std::string resolve_inside(const UniqueFd& rootfs, std::string_view path)
 
 Result<PlacedMount> read_mount(json::View entry, const UniqueFd& rootfs)
 {
-    AH_CHECK(entry.object(), "");
+    AH_CHECK(entry.object());
     const auto destination = entry.find("destination");
     if (!destination)
         return std::unexpected(entry.expected("a member \"destination\""));
-    AH_TRY(const std::string text, destination->bytes(), "");
+    AH_TRY(const std::string text, destination->bytes());
     PlacedMount mount{
         entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
     if (const auto type = entry.find("type"); type && !type->is_null()) {
-        AH_TRY(mount.type, type->string(), "");
+        AH_TRY(mount.type, type->string());
     }
     if (const auto source = entry.find("source"); source && !source->is_null()) {
-        AH_TRY(mount.source, source->bytes(), "");
+        AH_TRY(mount.source, source->bytes());
     }
-    AH_TRY(const auto options, container(entry, "options", json::Kind::array), "");
+    AH_TRY(const auto options, container(entry, "options", json::Kind::array));
     for (const json::View& option : options ? options->items() : std::vector<json::View>()) {
-        AH_TRY(std::string word, option.bytes(), "");
+        AH_TRY(std::string word, option.bytes());
         mount.options.push_back(std::move(word));
     }
     return mount;
@@ -126,9 +126,9 @@ std::string stray_link(const PlacedMount& mount, const std::vector<PlacedMount>&
 Result<std::vector<PlacedMount>> read_mounts(json::View config, const UniqueFd& rootfs)
 {
     std::vector<PlacedMount> mounts;
-    AH_TRY(const auto list, container(config, "mounts", json::Kind::array), "");
+    AH_TRY(const auto list, container(config, "mounts", json::Kind::array));
     for (const json::View& entry : list ? list->items() : std::vector<json::View>()) {
-        AH_TRY(PlacedMount mount, read_mount(entry, rootfs), "");
+        AH_TRY(PlacedMount mount, read_mount(entry, rootfs));
         mount.strays = stray_link(mount, mounts);
         mounts.push_back(std::move(mount));
     }
@@ -180,7 +180,7 @@ Result<std::string> mount_place(json::View config, const std::string& rootfs)
         return fail_errno("open the root filesystem " + in_quotes(rootfs), errno,
                           Code::invalid_request);
     }
-    AH_TRY(const auto mounts, read_mounts(config, root), "");
+    AH_TRY(const auto mounts, read_mounts(config, root));
     std::string reasons;
     for (const std::string_view directory : candidates) {
         const std::string why = obstacle(directory, mounts, root);

@@ -41,19 +41,19 @@ struct Mount {
 
 Result<Mount> read_mount(json::View entry)
 {
-    AH_CHECK(entry.object(), "");
+    AH_CHECK(entry.object());
     Mount mount{.view = entry,
                 .type = {},
                 .source = {},
                 .destination = {},
                 .option_views = {},
                 .options = {}};
-    AH_TRY(mount.type, text_of(entry, "type"), "");
-    AH_TRY(mount.source, text_of(entry, "source"), "");
-    AH_TRY(mount.destination, text_of(entry, "destination"), "");
-    AH_TRY(mount.option_views, elements(entry, "options"), "");
+    AH_TRY(mount.type, text_of(entry, "type"));
+    AH_TRY(mount.source, text_of(entry, "source"));
+    AH_TRY(mount.destination, text_of(entry, "destination"));
+    AH_TRY(mount.option_views, elements(entry, "options"));
     for (const json::View option : mount.option_views) {
-        AH_TRY(std::string text, option.string(), "");
+        AH_TRY(std::string text, option.string());
         mount.options.push_back(std::move(text));
     }
     return mount;
@@ -141,7 +141,7 @@ void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& re
 // where everybody may become root, a map of the command's own id is no wall.
 Result<bool> may_be_root(json::View config)
 {
-    AH_TRY(const CommandUser user, command_user(config), "");
+    AH_TRY(const CommandUser user, command_user(config));
     return user.host_uid == 0 || user.takes_any_uid || user.own_users;
 }
 
@@ -184,27 +184,27 @@ void inspect_mount(const Mount& mount, const InspectionContext& context, const H
 Status inspect_mounts(json::View config, const InspectionContext& context, Inspection& into)
 {
     const HostFiles host = HostFiles::look(context);
-    AH_TRY(const bool own_users, has_own_users(config), "");
+    AH_TRY(const bool own_users, has_own_users(config));
     const auto linux_member = member(config, "linux");
-    AH_TRY(const auto read_only_views, elements(linux_member, "readonlyPaths"), "");
+    AH_TRY(const auto read_only_views, elements(linux_member, "readonlyPaths"));
     std::vector<std::string> read_only;
     for (const json::View view : read_only_views) {
-        AH_TRY(const std::string path, view.string(), "");
+        AH_TRY(const std::string path, view.string());
         read_only.push_back(normal_path(path));
     }
     if (const auto word = member(linux_member, "rootfsPropagation")) {
-        AH_TRY(const std::string text, word->string(), "");
+        AH_TRY(const std::string text, word->string());
         inspect_propagation(word->where(), text, into);
     }
-    AH_TRY(const std::string root, text_of(member(config, "root"), "path"), "");
+    AH_TRY(const std::string root, text_of(member(config, "root"), "path"));
     if (!root.empty()) { // runc binds it with all that is mounted below
         inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
                        context, host, into);
     }
-    AH_TRY(const bool is_root, may_be_root(config), "");
-    AH_TRY(const auto mounts, elements(config, "mounts"), "");
+    AH_TRY(const bool is_root, may_be_root(config));
+    AH_TRY(const auto mounts, elements(config, "mounts"));
     for (const json::View entry : mounts) {
-        AH_TRY(const Mount mount, read_mount(entry), "");
+        AH_TRY(const Mount mount, read_mount(entry));
         forget_covered(normal_path(mount.destination), into);
         inspect_mount(mount, context, host, into);
         if (!own_users)

@@ -29,12 +29,12 @@ struct Entry {
 Result<std::vector<Entry>> read_entries(json::View config)
 {
     std::vector<Entry> entries;
-    AH_TRY(const auto views, elements(member(config, "linux"), "namespaces"), "");
+    AH_TRY(const auto views, elements(member(config, "linux"), "namespaces"));
     for (const json::View view : views) {
-        AH_CHECK(view.object(), "");
+        AH_CHECK(view.object());
         Entry entry{.view = view, .type = {}, .path = {}};
-        AH_TRY(entry.type, text_of(view, "type"), "");
-        AH_TRY(entry.path, text_of(view, "path"), "");
+        AH_TRY(entry.type, text_of(view, "type"));
+        AH_TRY(entry.path, text_of(view, "path"));
         entries.push_back(std::move(entry));
     }
     return entries;
@@ -100,13 +100,13 @@ void inspect_joined(const Entry& entry, const InspectionContext& context, Inspec
 // Without a map the runtime would choose one.
 Result<bool> has_own_users(json::View config)
 {
-    AH_TRY(const auto entries, read_entries(config), "");
-    AH_TRY(const auto ranges, elements(member(config, "linux"), "uidMappings"), "");
+    AH_TRY(const auto entries, read_entries(config));
+    AH_TRY(const auto ranges, elements(member(config, "linux"), "uidMappings"));
     bool bounded = !ranges.empty();
     for (const json::View range : ranges) {
-        AH_CHECK(range.object(), "");
+        AH_CHECK(range.object());
         const auto first = member(range, "hostID"); // root can only be the first of a range
-        AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0), "");
+        AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0));
         bounded = bounded && host > 0;
     }
     return bounded && std::ranges::any_of(entries, [](const Entry& entry) {
@@ -116,19 +116,19 @@ Result<bool> has_own_users(json::View config)
 
 Result<std::string> given_netns_path(json::View config)
 {
-    AH_TRY(const auto entries, read_entries(config), "");
+    AH_TRY(const auto entries, read_entries(config));
     const auto network = std::ranges::find(entries, "network", &Entry::type);
     return network == entries.end() ? std::string() : network->path;
 }
 
 Result<GivenNetns> given_netns(json::View config)
 {
-    AH_TRY(const auto entries, read_entries(config), "");
+    AH_TRY(const auto entries, read_entries(config));
     const auto network = std::ranges::find(entries, "network", &Entry::type);
     if (network == entries.end())
         return GivenNetns::host;
     if (network->path.empty()) {
-        AH_TRY(const bool plugged, plugs_in_by_hook(config), "");
+        AH_TRY(const bool plugged, plugs_in_by_hook(config));
         return plugged ? GivenNetns::engines : GivenNetns::fresh; // Docker from 28 on plugs in late
     }
     // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
@@ -140,7 +140,7 @@ Result<GivenNetns> given_netns(json::View config)
 
 Status inspect_namespaces(json::View config, const InspectionContext& context, Inspection& into)
 {
-    AH_TRY(const auto entries, read_entries(config), "");
+    AH_TRY(const auto entries, read_entries(config));
     std::vector<std::string> seen;
     for (const Entry& entry : entries) {
         if (std::ranges::find(known_types, entry.type) == known_types.end()) {

@@ -77,14 +77,14 @@ Status step(Walk& walk)
     struct stat file = {};
     if (::lstat(path.c_str(), &file) != 0)
         return fail_errno("look at " + printable(path), errno);
-    AH_CHECK(check_owner(file, path, walk), "");
+    AH_CHECK(check_owner(file, path, walk));
     if (!S_ISLNK(file.st_mode)) {
         walk.behind = std::move(path);
         return {};
     }
     if (++walk.links > most_links)
         return fail_errno("look at " + printable(path), ELOOP);
-    AH_TRY(const std::string target, link_target(path), "");
+    AH_TRY(const std::string target, link_target(path));
     prepend(walk.ahead, target);
     return target.starts_with('/') ? back_to_root(walk) : Status();
 }

@@ -13,7 +13,7 @@ constexpr std::size_t most_answered = std::size_t{1} << 20;
 
 Result<std::string> read_address(json::View item)
 {
-    AH_TRY(std::string text, item.string(), "");
+    AH_TRY(std::string text, item.string());
     const auto address = Prefix::parse(text, Code::network_setup_failed);
     if (!address || !address->is_single() ||
         address->text().substr(0, address->text().find('/')) != text)
@@ -26,10 +26,10 @@ Result<PinnedName> read_name(json::View root, const std::string& name)
     const auto member = root.find(name);
     if (!member)
         return std::unexpected(root.wrong("says nothing of " + in_quotes(name)));
-    AH_TRY(const auto items, member->array(), "");
+    AH_TRY(const auto items, member->array());
     PinnedName pinned{name, {}};
     for (const json::View& item : items) {
-        AH_TRY(pinned.addresses.emplace_back(), read_address(item), "");
+        AH_TRY(pinned.addresses.emplace_back(), read_address(item));
     }
     return pinned;
 }
@@ -60,14 +60,14 @@ Result<std::vector<PinnedName>> parse_pinned(std::string answer,
                                              const std::vector<std::string>& names)
 {
     AH_TRY(const auto document,
-           json::Document::parse(std::move(answer), Code::network_setup_failed), "");
+           json::Document::parse(std::move(answer), Code::network_setup_failed));
     const json::View root = document.root();
-    AH_TRY(const auto members, root.object(), "");
+    AH_TRY(const auto members, root.object());
     if (members.size() != names.size())
         return std::unexpected(root.wrong("is about other names"));
     std::vector<PinnedName> pinned;
     for (const std::string& name : names) {
-        AH_TRY(pinned.emplace_back(), read_name(root, name), "");
+        AH_TRY(pinned.emplace_back(), read_name(root, name));
     }
     return pinned;
 }

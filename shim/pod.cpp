@@ -28,7 +28,7 @@ Result<PodRole> pod_role(json::View config)
                             std::string(role_keys[1]) +
                             " are of two engines, so one is forged; remove it from the pod");
         }
-        AH_TRY(const std::string word, at->string(), "");
+        AH_TRY(const std::string word, at->string());
         if (word != "sandbox" && word != "container")
             return std::unexpected(at->expected("sandbox or container"));
         role = word == "sandbox" ? PodRole::sandbox : PodRole::container;
@@ -42,7 +42,7 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
     if (!state)
         return {};
-    AH_TRY(const auto living, state->living_in(netns), "");
+    AH_TRY(const auto living, state->living_in(netns));
     for (const Record& record : living) {
         place.inits.push_back(record.init.pid);
         if (record.technique != Technique::pod)
@@ -73,7 +73,7 @@ bool makes_pods(const Session& session)
 Status stay_out_of_cells(const Session& session, json::View config)
 {
     PodPlace there;
-    AH_CHECK(find_netns(session, config, there), "");
+    AH_CHECK(find_netns(session, config, there));
     if (!there.holder || there.holder->posture == Posture::open)
         return {};
     return fail(Code::posture_unavailable,
@@ -89,7 +89,7 @@ Result<PodPlace> find_pod(const Session& session, json::View config)
     place.names_netns = !path.empty();
     if (place.role == PodRole::sandbox)
         return place; // its network is nobody's yet
-    AH_CHECK(find_netns(session, config, place), "");
+    AH_CHECK(find_netns(session, config, place));
     return place;
 }
 

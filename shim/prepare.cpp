@@ -40,13 +40,13 @@ Result<Annotations> annotations_of(json::View config)
     const auto member = config.find("annotations");
     if (!member || member->is_null())
         return found;
-    AH_TRY(const auto entries, member->object(), "");
+    AH_TRY(const auto entries, member->object());
     for (const json::View entry : entries) {
         if (entry.kind() != json::Kind::string)
             return std::unexpected(entry.expected("a string"));
         if (!looks_like_ours(entry.key()))
             continue;
-        AH_TRY(std::string value, entry.string(), "");
+        AH_TRY(std::string value, entry.string());
         found.emplace_back(entry.key(), std::move(value));
     }
     return found;
@@ -138,7 +138,7 @@ Result<std::vector<SocketServer>> find_servers(const Session& session, const Req
         const auto permitted =
             request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
         AH_TRY(SocketServer found,
-               find_endpoint(request.endpoints[i], permitted, user, request.endpoints), "");
+               find_endpoint(request.endpoints[i], permitted, user, request.endpoints));
         servers.push_back(std::move(found));
     }
     return servers;
@@ -174,14 +174,14 @@ Status refuse_findings(const Prepared& prepared)
 Result<FirstProcess> first_process(json::View config)
 {
     FirstProcess first;
-    AH_TRY(const auto args, elements(member(config, "process"), "args"), "");
+    AH_TRY(const auto args, elements(member(config, "process"), "args"));
     if (!args.empty()) {
-        AH_TRY(first.program, args.front().bytes(), "");
+        AH_TRY(first.program, args.front().bytes());
     }
-    AH_TRY(const auto namespaces, elements(member(config, "linux"), "namespaces"), "");
+    AH_TRY(const auto namespaces, elements(member(config, "linux"), "namespaces"));
     for (const json::View entry : namespaces) {
-        AH_TRY(const std::string type, text_of(entry, "type"), "");
-        AH_TRY(const std::string path, text_of(entry, "path"), "");
+        AH_TRY(const std::string type, text_of(entry, "type"));
+        AH_TRY(const std::string path, text_of(entry, "path"));
         first.own_pids = first.own_pids || (type == "pid" && path.empty());
     }
     return first;
@@ -190,17 +190,17 @@ Result<FirstProcess> first_process(json::View config)
 Result<Request> request_of(const Session& session, json::View config,
                            const Annotations& annotations, const ContainerId& id, PodPlace& place)
 {
-    AH_TRY(const Asked asked, read_annotations(annotations), "");
+    AH_TRY(const Asked asked, read_annotations(annotations));
     AH_TRY(const ProfileChoice choice,
            choose_profile(*session.policy, asked, session.own.profile, session.argv0_profile),
            "choose a profile");
     if (makes_pods(session)) {
-        AH_TRY(place, find_pod(session, config), "");
+        AH_TRY(place, find_pod(session, config));
     }
     // Every container of a pod means the same socket by {id}.
-    AH_TRY(const ContainerId named, ContainerId::parse(place.holder ? place.holder->id : id.text()),
-           "");
-    AH_TRY(Request request, resolve(*session.policy, asked, choice, named), "");
+    AH_TRY(const ContainerId named,
+           ContainerId::parse(place.holder ? place.holder->id : id.text()));
+    AH_TRY(Request request, resolve(*session.policy, asked, choice, named));
     request.role = place.role;
     return request;
 }
@@ -224,16 +224,16 @@ Status decide_here(const Session& session, json::View config, Prepared& into)
             "with an egress that is not open");
     }
     if (holder) {
-        AH_TRY(const auto joined, join_pod(into.request, *holder, session.policy->deny), "");
+        AH_TRY(const auto joined, join_pod(into.request, *holder, session.policy->deny));
         into.decision = joined.value_or(Decision());
         if (joined)
             keep_the_pods_rules(*holder, into.request.allow);
     }
     if (into.joins_pod())
         return {};
-    AH_TRY(const GivenNetns given, given_netns(config), "");
-    AH_TRY(const HostCaps caps, host_caps(session, into.helpers, into.request, given), "");
-    AH_TRY(into.decision, decide(into.request, caps, given), "");
+    AH_TRY(const GivenNetns given, given_netns(config));
+    AH_TRY(const HostCaps caps, host_caps(session, into.helpers, into.request, given));
+    AH_TRY(into.decision, decide(into.request, caps, given));
     return {};
 }
 
@@ -251,7 +251,7 @@ Status inspect(const Session& session, json::View config, const std::vector<Sock
     context.places = into.places;
     context.pod_inits = into.pod.inits;
     context.joins_pod = into.joins_pod();
-    AH_TRY(into.inspection, inspect_bundle(config, context), "");
+    AH_TRY(into.inspection, inspect_bundle(config, context));
     if (into.joins_pod() || into.decision.technique == Technique::in_place)
         into.inspection.replaced_netns.clear(); // it stays
     for (const SocketServer& server : servers) {
@@ -283,14 +283,14 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
     AH_TRY(const CommandUser user, command_user(config.root()), "read process.user");
     std::vector<SocketServer> servers;
     if (!into.joins_pod()) { // else the pod's relay dials them
-        AH_TRY(servers, find_servers(session, into.request, user), "");
+        AH_TRY(servers, find_servers(session, into.request, user));
     }
     for (const SocketServer& server : servers)
         into.places.push_back(server.place);
     const RunKey key = RunKey::of(session.root, id);
     const std::string run = session.state_path + "/runs/" + key.text();
-    AH_TRY(into.network, network_of(session, into), "");
-    AH_CHECK(inspect(session, config.root(), servers, user, into), "");
+    AH_TRY(into.network, network_of(session, into));
+    AH_CHECK(inspect(session, config.root(), servers, user, into));
     const std::string rootfs = rootfs_of(config.root(), into.bundle);
     advise(config.root(), rootfs, user, into);
 
@@ -309,10 +309,10 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
         AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
         AH_TRY(const FirstProcess first, first_process(config.root()), "config.json");
-        AH_TRY(into.request.switches.relay, relay_for(into.request.switches, first), "");
+        AH_TRY(into.request.switches.relay, relay_for(into.request.switches, first));
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
-    AH_CHECK(refuse_findings(into), ""); // its words come before those of an edit that cannot be
+    AH_CHECK(refuse_findings(into)); // its words come before those of an edit that cannot be
     AH_TRY(into.edited, edit_config(config, into.plan), "edit config.json");
     if (into.edited.seccomp_obstacle.empty())
         return {};
@@ -339,7 +339,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     AH_CHECK(check_oci_keys(config.root()), "config.json");
     AH_TRY(const Annotations annotations, annotations_of(config.root()), "config.json");
     PodPlace place;
-    AH_TRY(Request request, request_of(session, config.root(), annotations, id, place), "");
+    AH_TRY(Request request, request_of(session, config.root(), annotations, id, place));
 
     Prepared prepared{.bundle = std::move(bundle),
                       .turn = {},
@@ -364,19 +364,19 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
         open && open->posture == Posture::open && !prepared.pod.holder) {
         const bool looked = prepared.pod.names_netns && prepared.pod.role != PodRole::sandbox;
         if (!looked)
-            AH_CHECK(stay_out_of_cells(session, config.root()), "");
+            AH_CHECK(stay_out_of_cells(session, config.root()));
         if (open->untouched) {
             prepared.decision = *open;
             return prepared;
         }
     }
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
-    AH_TRY(prepared.helpers, find_helpers(), "");
-    AH_CHECK(decide_here(session, config.root(), prepared), "");
+    AH_TRY(prepared.helpers, find_helpers());
+    AH_CHECK(decide_here(session, config.root(), prepared));
     if (const auto name = config.root().find("hostname"))
         prepared.hostname = name->string().value_or("");
     if (!prepared.mark)
-        AH_CHECK(inspect_and_plan(session, config, id, generation, prepared), "");
+        AH_CHECK(inspect_and_plan(session, config, id, generation, prepared));
     return prepared;
 }
 

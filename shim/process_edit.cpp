@@ -17,13 +17,11 @@ constexpr std::string_view opening = R"({"process":)"; // so that places and rul
 
 Result<json::Document> parse_process(std::string_view text)
 {
-    AH_TRY(auto document,
-           json::Document::parse(std::string(opening) + std::string(text) + "}",
-                                 Code::invalid_request),
-           "");
+    AH_TRY(auto document, json::Document::parse(std::string(opening) + std::string(text) + "}",
+                                                Code::invalid_request));
     if (document.root().size() != 1)
         return fail(Code::invalid_request, "process: text behind the object");
-    AH_CHECK(check_oci_keys(document.root()), "");
+    AH_CHECK(check_oci_keys(document.root()));
     return document;
 }
 
@@ -35,7 +33,7 @@ std::string unwrapped(const std::string& text)
 // The process of a whole config.json or of a wrapped one; not there is an error.
 Result<json::View> process_of(const json::Document& document)
 {
-    AH_TRY(const auto process, container(document.root(), "process", json::Kind::object), "");
+    AH_TRY(const auto process, container(document.root(), "process", json::Kind::object));
     if (!process)
         return fail(document.code(), "process: expected an object");
     return *process;
@@ -100,7 +98,7 @@ Status set_user(Edits& edits, json::View process, const Invocation& call)
     std::vector<std::string> gids = values_of(call, "additional-gids");
     if (option == nullptr && gids.empty())
         return {};
-    AH_TRY(const auto user, container(process, "user", json::Kind::object), "");
+    AH_TRY(const auto user, container(process, "user", json::Kind::object));
     if (!user)
         return fail(Code::invalid_request, "process.user: expected an object");
     if (option != nullptr && !option->value.empty()) {
@@ -125,16 +123,16 @@ Status add_capabilities(Edits& edits, json::View process, const Invocation& call
     const std::vector<std::string> names = quoted_values(call, "cap");
     if (names.empty())
         return {};
-    AH_TRY(const auto sets, container(process, "capabilities", json::Kind::object), "");
+    AH_TRY(const auto sets, container(process, "capabilities", json::Kind::object));
     if (!sets) {
         const std::string list = quoted_list(values_of(call, "cap"));
         set(edits, process, "capabilities",
             R"({"bounding":)" + list + R"(,"effective":)" + list + R"(,"permitted":)" + list + "}");
         return {};
     }
-    AH_TRY(const auto inheritable, container(*sets, "inheritable", json::Kind::array), "");
+    AH_TRY(const auto inheritable, container(*sets, "inheritable", json::Kind::array));
     for (const std::string_view name : {"bounding", "effective", "permitted"})
-        AH_CHECK(append(edits, *sets, name, names), "");
+        AH_CHECK(append(edits, *sets, name, names));
     return inheritable ? append(edits, *sets, "ambient", names) : Status();
 }
 
@@ -157,18 +155,18 @@ Status set_words(Edits& edits, json::View process, const Invocation& call)
 
 Result<std::string> edit_process(std::string_view text, const Plan& plan)
 {
-    AH_TRY(const json::Document document, parse_process(text), "");
-    AH_TRY(const json::View process, process_of(document), "");
-    AH_TRY(auto env, edit_env(process, plan), "");
-    AH_TRY(auto caps, edit_capabilities(process), "");
+    AH_TRY(const json::Document document, parse_process(text));
+    AH_TRY(const json::View process, process_of(document));
+    AH_TRY(auto env, edit_env(process, plan));
+    AH_TRY(auto caps, edit_capabilities(process));
     std::ranges::move(caps.splices, std::back_inserter(env.splices));
     return unwrapped(json::splice(document.text(), env.splices));
 }
 
 Result<std::string> voiding_capabilities_in(std::string_view text)
 {
-    AH_TRY(const json::Document document, parse_process(text), "");
-    AH_TRY(const json::View process, process_of(document), "");
+    AH_TRY(const json::Document document, parse_process(text));
+    AH_TRY(const json::View process, process_of(document));
     return voiding_capabilities_of(process);
 }
 
@@ -179,12 +177,12 @@ Result<std::string> process_from_flags(std::string config, const Invocation& cal
     AH_TRY(const auto whole, json::Document::parse(std::move(config)), "config.json");
     AH_CHECK(check_oci_keys(whole.root()), "config.json");
     AH_TRY(const json::View found, process_of(whole), "config.json");
-    AH_TRY(const json::Document document, parse_process(found.raw()), "");
-    AH_TRY(const json::View process, process_of(document), "");
+    AH_TRY(const json::Document document, parse_process(found.raw()));
+    AH_TRY(const json::View process, process_of(document));
     Edits edits;
-    AH_CHECK(set_words(edits, process, call), "");
-    AH_CHECK(set_user(edits, process, call), "");
-    AH_CHECK(add_capabilities(edits, process, call), "");
+    AH_CHECK(set_words(edits, process, call));
+    AH_CHECK(set_user(edits, process, call));
+    AH_CHECK(add_capabilities(edits, process, call));
     return unwrapped(json::splice(document.text(), std::move(edits).splices()));
 }
 

@@ -35,7 +35,7 @@ Result<Policy> read_policy(const std::string& path, bool named)
         return Policy();
     if (!text)
         return fail(Code::invalid_policy, "no policy at " + in_quotes(path));
-    AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy), "");
+    AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy));
     AH_TRY(auto policy, parse_policy(*std::move(text)), "policy " + path);
     return policy;
 }
@@ -186,7 +186,7 @@ Result<int> carry_out(const Session& session)
     case Verb::create:
     case Verb::run:
     case Verb::restore:
-        AH_CHECK(check_words(session.invocation), "");
+        AH_CHECK(check_words(session.invocation));
         if (!session.policy)
             return std::unexpected(session.policy.error());
         return create_or_run(session);

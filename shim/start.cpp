@@ -42,11 +42,9 @@ Result<std::string> strays(const Record& record)
 
 Status guard(const OwnRun& run, const std::string& names)
 {
-    AH_TRY(const Helpers helpers, find_helpers(), "");
-    AH_TRY(const Caught caught,
-           run_quietly(helpers.hook, {"--state", run.state.path(), "guard", run.key.text(),
-                                      run.record.generation}),
-           "");
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", run.state.path(), "guard",
+                                                           run.key.text(), run.record.generation}));
     if (caught.status == 0)
         return {};
     return fail(Code::network_setup_failed,
@@ -62,10 +60,10 @@ Status hold_gate(const OwnRun& run)
     }
     if (run.record.posture == Posture::open)
         return {};
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "");
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
     if (pids != run.record.host_pidns)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
-    AH_TRY(const std::string names, strays(run.record), "");
+    AH_TRY(const std::string names, strays(run.record));
     // Only an init that is still the same one now was the one that was looked at. One that is gone
     // cannot be started; the delegate says so.
     AH_TRY(const auto now, identify(static_cast<pid_t>(run.record.init.pid)),
@@ -83,7 +81,7 @@ Result<int> start_container(const Session& session)
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
     if (found && !run)
         return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_CHECK(check_words(session.invocation), "");
+    AH_CHECK(check_words(session.invocation));
     Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
     // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
     if (held || !waits_to_start(session))

@@ -23,22 +23,22 @@ struct Wish {
 
 Result<Wish> of_bundle(const Session& session, const std::string& bundle)
 {
-    AH_TRY(const ContainerId id, ContainerId::parse("checked"), "");
-    AH_TRY(Prepared prepared, prepare(session, bundle, id, "0000000000000000"), "");
+    AH_TRY(const ContainerId id, ContainerId::parse("checked"));
+    AH_TRY(Prepared prepared, prepare(session, bundle, id, "0000000000000000"));
     return Wish{std::move(prepared.request), std::move(prepared.decision)};
 }
 
 // Of a run that asks for nothing, on a host that can do all that this version knows.
 Result<Wish> of_policy(const Session& session)
 {
-    AH_TRY(const ContainerId id, ContainerId::parse("checked"), "");
+    AH_TRY(const ContainerId id, ContainerId::parse("checked"));
     AH_TRY(const ProfileChoice choice,
            choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile),
            "choose a profile");
-    AH_TRY(Request request, resolve(*session.policy, {}, choice, id), "");
+    AH_TRY(Request request, resolve(*session.policy, {}, choice, id));
     const HostCaps able{
         .can_isolate = true, .can_relay = true, .can_seal = true, .can_filter = true};
-    AH_TRY(Decision decision, decide(request, able), "");
+    AH_TRY(Decision decision, decide(request, able));
     return Wish{std::move(request), std::move(decision)};
 }
 
@@ -73,9 +73,9 @@ Result<Network> network_of(const Session& session, const Wish& wish)
     network.pool = session.policy->pool;
     if (wish.decision.posture != Posture::filtered)
         return network;
-    AH_TRY(const Helpers helpers, find_helpers(), "");
+    AH_TRY(const Helpers helpers, find_helpers());
     AH_TRY(network.names, pin_names(helpers, wish.request.allow), "look up the names");
-    AH_TRY(network.node, own_addresses(), "");
+    AH_TRY(network.node, own_addresses());
     compile(wish.request.allow, session.policy->deny, network);
     return network;
 }
@@ -84,12 +84,12 @@ Result<Network> network_of(const Session& session, const Wish& wish)
 
 Result<int> tool_check(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const AllowRule question, parse_question(call.operands[0]), "");
+    AH_TRY(const AllowRule question, parse_question(call.operands[0]));
     if (!session.policy)
         return std::unexpected(session.policy.error());
     AH_TRY(const Wish wish,
-           call.bundle.empty() ? of_policy(session) : of_bundle(session, call.bundle), "");
-    AH_TRY(const Network network, network_of(session, wish), "");
+           call.bundle.empty() ? of_policy(session) : of_bundle(session, call.bundle));
+    AH_TRY(const Network network, network_of(session, wish));
     const Reachability found = reachability(wish.request, wish.decision, network, question);
     told.text = sentence_for(wish.request, wish.decision) + "\n";
     for (const std::string& line : found.lines)

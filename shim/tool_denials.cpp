@@ -10,9 +10,9 @@ namespace {
 Status refresh(Found& found)
 {
     const Record& record = found.record;
-    AH_CHECK(note_denied_by_hook(found.state, record), "");
-    AH_TRY(const RunKey key, RunKey::parse(record.key), "");
-    AH_TRY(auto fresh, found.state.read(key), "");
+    AH_CHECK(note_denied_by_hook(found.state, record));
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
+    AH_TRY(auto fresh, found.state.read(key));
     if (fresh && fresh->generation == record.generation)
         found.record = *std::move(fresh);
     return {};
@@ -22,7 +22,7 @@ Status refresh(Found& found)
 
 Result<int> tool_denials(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(Found found, find_run(session, call.operands[0]), "");
+    AH_TRY(Found found, find_run(session, call.operands[0]));
     // What is on record still answers when the kernel cannot be asked, and the status tells that it
     // may be old.
     const bool asks = found.live && found.record.network.has_value();

@@ -158,13 +158,11 @@ std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<E
 
 Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const Helpers helpers, find_helpers(), "");
+    AH_TRY(const Helpers helpers, find_helpers());
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(auto answers,
-           probe_host(
-               state, helpers.relay, [&helpers] { return ask_network(helpers.hook); },
-               Freshness::again),
-           "");
+    AH_TRY(auto answers, probe_host(
+                             state, helpers.relay, [&helpers] { return ask_network(helpers.hook); },
+                             Freshness::again));
     const bool able = std::ranges::all_of(answers, &ProbeAnswer::yes);
     answers.push_back(forwarding());
     const auto found = look_at_engines();

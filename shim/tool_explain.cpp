@@ -9,15 +9,15 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
 {
     if (session.obstacle)
         return std::unexpected(*session.obstacle);
-    AH_TRY(const ContainerId id, ContainerId::parse("explained"), "");
+    AH_TRY(const ContainerId id, ContainerId::parse("explained"));
     const std::string bundle = call.bundle.empty() ? "." : call.bundle;
-    AH_TRY(const Prepared prepared, prepare(session, bundle, id, "0000000000000000"), "");
+    AH_TRY(const Prepared prepared, prepare(session, bundle, id, "0000000000000000"));
     if (prepared.decision.untouched) {
         told.text = sentence_for(prepared.request, prepared.decision) +
                     "\nconfig.json is left alone, the runtime below runs in our place\n";
         return 0;
     }
-    AH_TRY(const Record record, first_record(session, prepared, id), "");
+    AH_TRY(const Record record, first_record(session, prepared, id));
     Facts facts{{"profile", {printable(record.profile)}},
                 {"why", {std::string(word_for(record.why))}},
                 {"voids", record.voids},

@@ -22,7 +22,7 @@ Result<int> tool_import(const Session& /*session*/, const ToolCall& call, Told& 
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return fail_errno("open " + named, errno, Code::invalid_request);
-    AH_TRY(std::string text, read_all(file.get(), most_rules_text, named), "");
+    AH_TRY(std::string text, read_all(file.get(), most_rules_text, named));
     AH_TRY(const Imported imported, import_policy(call.from, std::move(text)), named);
     told.text = imported.policy;
     for (const std::string& line : imported.losses)

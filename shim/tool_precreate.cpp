@@ -56,12 +56,12 @@ std::string_view id_in_source(std::string_view path)
 // config.json does not say it. `up` compares it with what the runtime calls the container.
 Result<ContainerId> find_id(json::View config)
 {
-    AH_TRY(const std::string cgroup, text_of(member(config, "linux"), "cgroupsPath"), "");
+    AH_TRY(const std::string cgroup, text_of(member(config, "linux"), "cgroupsPath"));
     if (const auto id = id_in_cgroup(cgroup); is_podmans_id(id))
         return ContainerId::parse(id);
-    AH_TRY(const auto mounts, elements(config, "mounts"), "");
+    AH_TRY(const auto mounts, elements(config, "mounts"));
     for (const json::View mount : mounts) {
-        AH_TRY(const std::string source, text_of(mount, "source"), "");
+        AH_TRY(const std::string source, text_of(mount, "source"));
         if (const auto id = id_in_source(source); is_podmans_id(id))
             return ContainerId::parse(id);
     }
@@ -88,13 +88,13 @@ Result<std::string> edit_in_place(const Session& session, const StateDir& state,
                     "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
     }
     if (prepared->decision.untouched) {
-        AH_CHECK(state.remove_run(key), "");
+        AH_CHECK(state.remove_run(key));
         return text;
     }
-    AH_TRY(Record record, first_record(session, *prepared, id), "");
+    AH_TRY(Record record, first_record(session, *prepared, id));
     record.bundle.clear();
     record.creator = podman;
-    AH_CHECK(write_inside(state, key, *prepared), "");
+    AH_CHECK(write_inside(state, key, *prepared));
     AH_CHECK(state.write(record), "write the record");
     return prepared->edited.text;
 }
@@ -146,9 +146,9 @@ Result<std::string> plan_in_place(const Session& session, const StateDir& state,
                                   const std::string& text)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const ProcessIdentity podman, find_podman(), "");
-    AH_CHECK(clear_planned(state, key, podman), "");
-    AH_TRY(const RunLock lock, take_id(state, key), "");
+    AH_TRY(const ProcessIdentity podman, find_podman());
+    AH_CHECK(clear_planned(state, key, podman));
+    AH_TRY(const RunLock lock, take_id(state, key));
     AH_CHECK(state.make_run(key), "make the run's folder");
     auto edited = edit_in_place(session, state, id, podman, generation, text);
     if (!edited) {
@@ -171,7 +171,7 @@ Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Tol
     Session ours = session;
     ours.root = no_root;
     AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const std::string generation, random_generation(), "");
+    AH_TRY(const std::string generation, random_generation());
     auto edited = plan_in_place(ours, state, id, generation, text);
     if (!edited)
         return std::unexpected(std::move(edited).error().in("precreate " + id.text()));

@@ -107,14 +107,14 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
 
 Result<Found> find_run(const Session& session, const std::string& name)
 {
-    AH_TRY(StateDir state, state_of(session), "");
+    AH_TRY(StateDir state, state_of(session));
     AH_TRY(const auto keys, state.runs(), "list the runs");
     std::string unreadable;
-    AH_TRY(auto live, pick(live_records(state, keys, unreadable), name), "");
+    AH_TRY(auto live, pick(live_records(state, keys, unreadable), name));
     if (live)
         return Found{std::move(state), *std::move(live), true};
     AH_TRY(const auto ended, state.ended(), "list the ended runs");
-    AH_TRY(auto found, pick(ended, name), "");
+    AH_TRY(auto found, pick(ended, name));
     if (!found)
         return fail(Code::invalid_request, "no run is called " + in_quotes(name));
     return Found{std::move(state), *std::move(found), false};
@@ -122,13 +122,13 @@ Result<Found> find_run(const Session& session, const std::string& name)
 
 Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const Found found, find_run(session, call.operands[0]), "");
+    AH_TRY(const Found found, find_run(session, call.operands[0]));
     if (call.json) {
         told.text = to_json(found.record);
         return 0;
     }
     told.text = render_record(found.record);
-    AH_TRY(const auto containers, containers_of(found), "");
+    AH_TRY(const auto containers, containers_of(found));
     if (!containers.empty())
         told.text += render_pod(found.record, containers);
     return 0;

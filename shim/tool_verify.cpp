@@ -149,8 +149,8 @@ Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told
         return fail(Code::invalid_request,
                     "name that file in CONTAINERS_CONF, so that podman reads it");
     }
-    AH_TRY(const Helpers helpers, find_helpers(), "");
-    AH_TRY(const HeldEnd held, HeldEnd::hold(), "");
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const HeldEnd held, HeldEnd::hold());
     EngineSetup setup = gather_setup(*engine, call.config, held);
     Verification verification(setup, helpers.relay, held);
     verification.look_at_all(call.operands.size() > 1 ? call.operands[1] : std::string());

@@ -40,8 +40,7 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
     AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
     Swept swept;
     if (state) {
-        AH_TRY(swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook),
-               "");
+        AH_TRY(swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook));
     }
     if (!call.dry_run)
         take_orphans(session.state_path, swept);

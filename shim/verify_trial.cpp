@@ -109,12 +109,10 @@ public:
     Status import(const std::string& relay)
     {
         AH_TRY(const auto content, read_file(relay, most_relay), "read the relay");
-        AH_TRY(const UniqueFd archive, file_in_memory(archive_of(inside, content.value_or(""))),
-               "");
+        AH_TRY(const UniqueFd archive, file_in_memory(archive_of(inside, content.value_or(""))));
         made_ = true;
         AH_TRY(const Answer answer,
-               ask(held_, Heed::none, program_, {"import", "-", image_}, archive.get(), for_a_run),
-               "");
+               ask(held_, Heed::none, program_, {"import", "-", image_}, archive.get(), for_a_run));
         if (!answer.good()) {
             return fail(Code::delegate_failed,
                         "make an image of one file: " + printable(complaint(answer), 500));
@@ -290,7 +288,7 @@ private:
     // By name, so that one is found as well which a call made that did not come back.
     Result<std::string> listed() const
     {
-        AH_TRY(const Answer answer, crictl({"pods", "--quiet", "--name", name()}), "");
+        AH_TRY(const Answer answer, crictl({"pods", "--quiet", "--name", name()}));
         if (!answer.good())
             return fail(Code::delegate_failed, printable(answer.err, 500));
         return first_word(answer.out);
@@ -318,7 +316,7 @@ private:
 Result<std::unique_ptr<Trials>> trials_of(Engine engine, const std::string& relay,
                                           const HeldEnd& held)
 {
-    AH_TRY(std::string mark, random_generation(), "");
+    AH_TRY(std::string mark, random_generation());
     if (engine == Engine::containerd || engine == Engine::crio) {
         AH_TRY(std::string crictl, find_on_path("crictl"), "no throw-away pod was run");
         auto trials = std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);

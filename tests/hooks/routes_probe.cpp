@@ -40,10 +40,10 @@ Result<Netlink> host()
 
 Result<unsigned> index_of(Netlink& route, std::string_view name)
 {
-    AH_TRY(const auto found, route.list(find_link_named(name)), "");
+    AH_TRY(const auto found, route.list(find_link_named(name)));
     if (found.size() != 1)
         return fail(Code::network_setup_failed, std::to_string(found.size()) + " links found");
-    AH_TRY(const Link link, read_link(found.front()), "");
+    AH_TRY(const Link link, read_link(found.front()));
     return link.index;
 }
 
@@ -51,46 +51,46 @@ Result<unsigned> index_of(Netlink& route, std::string_view name)
 Answer plug(Words words)
 {
     const std::string name = words[0];
-    AH_TRY(auto route, host(), "");
-    AH_TRY(const Netns netns, netns_of(static_cast<pid_t>(number(words[1]))), "");
-    AH_TRY(auto inside, talk_inside(netns, Deadline(patience)), "");
-    AH_CHECK(route.send(make_veth(name, "eth0", netns.fd.get())), "");
-    AH_TRY(const unsigned outer, index_of(route, name), "");
-    AH_TRY(const unsigned inner, index_of(inside.route, "eth0"), "");
+    AH_TRY(auto route, host());
+    AH_TRY(const Netns netns, netns_of(static_cast<pid_t>(number(words[1]))));
+    AH_TRY(auto inside, talk_inside(netns, Deadline(patience)));
+    AH_CHECK(route.send(make_veth(name, "eth0", netns.fd.get())));
+    AH_TRY(const unsigned outer, index_of(route, name));
+    AH_TRY(const unsigned inner, index_of(inside.route, "eth0"));
     const std::array within = {
         without_ipv6(inner), add_address(inner, subnet.inside()),
         set_link(Link{.index = inner, .name = "eth0", .kind = "veth", .mac = {}}, Flag::up)};
-    AH_CHECK(inside.route.send(within), "");
+    AH_CHECK(inside.route.send(within));
     const std::array without = {
         add_address(outer, subnet.gateway()),
         set_link(Link{.index = outer, .name = name, .kind = "veth", .mac = {}}, Flag::up)};
-    AH_CHECK(route.send(without), "");
+    AH_CHECK(route.send(without));
     const Step uplink = add_default_route(inner, subnet.gateway());
-    AH_CHECK(inside.route.send({&uplink, 1}), "");
+    AH_CHECK(inside.route.send({&uplink, 1}));
     return std::to_string(outer) + " " + std::to_string(inner);
 }
 
 // INDEX: do packets to the container go over that link?
 Answer ask(Words words)
 {
-    AH_TRY(auto route, host(), "");
+    AH_TRY(auto route, host());
     const auto answers = route.list(ask_route(subnet.gateway(), subnet.inside()));
     Result<RouteAnswer> answer = fail(Code::network_setup_failed, "not one answer");
     if (!answers)
         answer = std::unexpected(answers.error());
     else if (answers->size() == 1)
         answer = read_answer(answers->front());
-    AH_CHECK(judge_route(answer, subnet, number(words[0])), "");
+    AH_CHECK(judge_route(answer, subnet, number(words[0])));
     return "good";
 }
 
 Result<std::vector<RoutedRange>> ranges()
 {
-    AH_TRY(auto route, host(), "");
-    AH_TRY(const auto messages, route.list(list_routes()), "");
+    AH_TRY(auto route, host());
+    AH_TRY(const auto messages, route.list(list_routes()));
     std::vector<RoutedRange> found;
     for (const Message& message : messages) {
-        AH_TRY(const auto range, read_route(message), "");
+        AH_TRY(const auto range, read_route(message));
         if (range)
             found.push_back(*range);
     }
@@ -100,7 +100,7 @@ Result<std::vector<RoutedRange>> ranges()
 // What the host's routes take.
 Answer routed(Words)
 {
-    AH_TRY(const auto found, ranges(), "");
+    AH_TRY(const auto found, ranges());
     std::string text;
     for (const RoutedRange& range : found)
         text += range.text() + "@" + std::to_string(range.link) + "\n";
@@ -110,11 +110,11 @@ Answer routed(Words)
 // The host's own addresses.
 Answer addresses(Words)
 {
-    AH_TRY(auto route, host(), "");
-    AH_TRY(const auto messages, route.list(list_addresses()), "");
+    AH_TRY(auto route, host());
+    AH_TRY(const auto messages, route.list(list_addresses()));
     std::string text;
     for (const Message& message : messages) {
-        AH_TRY(const auto address, read_address(message), "");
+        AH_TRY(const auto address, read_address(message));
         text += address ? address->text() + "\n" : "none\n";
     }
     return text;
@@ -123,22 +123,22 @@ Answer addresses(Words)
 // STATE KEY POOL: the subnet that the run gets on this host.
 Answer reserve(Words words)
 {
-    AH_TRY(const StateDir state, StateDir::open(words[0]), "");
-    AH_TRY(const RunKey key, RunKey::parse(words[1]), "");
-    AH_TRY(const Prefix pool, Prefix::parse(words[2], Code::invalid_policy), "");
-    AH_TRY(auto route, host(), "");
-    AH_TRY(RoutedHost asked, RoutedHost::open(route), "");
+    AH_TRY(const StateDir state, StateDir::open(words[0]));
+    AH_TRY(const RunKey key, RunKey::parse(words[1]));
+    AH_TRY(const Prefix pool, Prefix::parse(words[2], Code::invalid_policy));
+    AH_TRY(auto route, host());
+    AH_TRY(RoutedHost asked, RoutedHost::open(route));
     const auto routed = [&asked](const Subnet& one) { return asked.touching(one); };
-    AH_TRY(const Subnet got, reserve_subnet(state, key, generation, pool, routed), "");
+    AH_TRY(const Subnet got, reserve_subnet(state, key, generation, pool, routed));
     return got.text();
 }
 
 // NAME
 Answer remove(Words words)
 {
-    AH_TRY(auto route, host(), "");
+    AH_TRY(auto route, host());
     const Step step = remove_link_named(words[0]);
-    AH_CHECK(route.send({&step, 1}), "");
+    AH_CHECK(route.send({&step, 1}));
     return "removed";
 }
 

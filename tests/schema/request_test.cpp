@@ -33,8 +33,8 @@ Result<Request> request(const Policy& policy, const Annotations& annotations,
                         const std::optional<std::string>& option = std::nullopt,
                         const std::optional<std::string>& argv0 = std::nullopt)
 {
-    AH_TRY(const Asked asked, read_annotations(annotations), "");
-    AH_TRY(const ProfileChoice choice, choose_profile(policy, asked, option, argv0), "");
+    AH_TRY(const Asked asked, read_annotations(annotations));
+    AH_TRY(const ProfileChoice choice, choose_profile(policy, asked, option, argv0));
     return resolve(policy, asked, choice, *ContainerId::parse("4f2a"));
 }
 
