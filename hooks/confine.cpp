@@ -8,8 +8,8 @@
 // not merely down.
 #include "hooks/confine.hpp"
 
-#include "hooks/inside_table.hpp"
-#include "hooks/listeners.hpp"
+#include "hooks/net/listeners.hpp"
+#include "hooks/nft/inside_table.hpp"
 
 #include <algorithm>
 #include <cerrno>

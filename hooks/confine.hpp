@@ -2,8 +2,8 @@
 // Makes a container's network namespace hold nothing but loopback, and says what was seen to hold.
 #pragma once
 
-#include "hooks/inside_table.hpp"
-#include "hooks/netns.hpp"
+#include "hooks/net/netns.hpp"
+#include "hooks/nft/inside_table.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/denied.hpp"
 
-#include "hooks/inside_table.hpp"
-#include "schema/remembered.hpp"
+#include "hooks/nft/inside_table.hpp"
+#include "schema/rules/remembered.hpp"
 
 #include <cerrno>
 #include <ctime>

@@ -2,8 +2,8 @@
 // Has the record say what was refused to a filtered run, as the table in its namespace remembers.
 #pragma once
 
-#include "hooks/netns.hpp"
-#include "hooks/state.hpp"
+#include "hooks/net/netns.hpp"
+#include "hooks/state/state_dir.hpp"
 
 namespace anchorhold {
 

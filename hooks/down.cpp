@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/network.hpp"
-#include "hooks/process.hpp"
+#include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 
 namespace anchorhold {

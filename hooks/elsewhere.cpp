@@ -7,9 +7,9 @@
 // names.
 #include "hooks/elsewhere.hpp"
 
-#include "hooks/files.hpp"
-#include "hooks/mountinfo.hpp"
-#include "hooks/process.hpp"
+#include "hooks/state/files.hpp"
+#include "hooks/state/mountinfo.hpp"
+#include "hooks/state/process.hpp"
 
 #include <algorithm>
 

@@ -4,11 +4,11 @@
 // `up` loaded must stand, or stand again.
 #include "hooks/confine.hpp"
 #include "hooks/denied.hpp"
-#include "hooks/host_rules.hpp"
 #include "hooks/network.hpp"
-#include "hooks/process.hpp"
+#include "hooks/nft/host_rules.hpp"
+#include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
-#include "schema/remembered.hpp"
+#include "schema/rules/remembered.hpp"
 
 #include <algorithm>
 #include <cerrno>

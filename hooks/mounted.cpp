@@ -8,8 +8,8 @@
 // walk to it. The table lists it behind the host's mounts, before those in it.
 #include "hooks/mounted.hpp"
 
-#include "hooks/files.hpp"
-#include "hooks/mountinfo.hpp"
+#include "hooks/state/files.hpp"
+#include "hooks/state/mountinfo.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <cerrno>

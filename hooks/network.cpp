@@ -8,15 +8,15 @@
 
 #include "hooks/denied.hpp"
 #include "hooks/elsewhere.hpp"
-#include "hooks/files.hpp"
-#include "hooks/host_rules.hpp"
-#include "hooks/inside_table.hpp"
-#include "hooks/probe.hpp"
-#include "hooks/process.hpp"
-#include "hooks/routed.hpp"
-#include "hooks/routes.hpp"
-#include "hooks/subnets.hpp"
-#include "hooks/veth.hpp"
+#include "hooks/net/routed.hpp"
+#include "hooks/net/routes.hpp"
+#include "hooks/net/veth.hpp"
+#include "hooks/nft/host_rules.hpp"
+#include "hooks/nft/inside_table.hpp"
+#include "hooks/state/files.hpp"
+#include "hooks/state/probe.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/subnets.hpp"
 
 #include <algorithm>
 #include <array>

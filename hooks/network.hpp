@@ -2,9 +2,9 @@
 // The link and the host's rules of a sealed or filtered run: made, held, taken away.
 #pragma once
 
-#include "hooks/inside_table.hpp"
-#include "hooks/netns.hpp"
-#include "hooks/state.hpp"
+#include "hooks/net/netns.hpp"
+#include "hooks/nft/inside_table.hpp"
+#include "hooks/state/state_dir.hpp"
 
 namespace anchorhold {
 

@@ -3,13 +3,13 @@
 // so that whoever is being plugged in meanwhile is known to have one, and somebody behind it.
 #include "hooks/orphans.hpp"
 
-#include "hooks/host_rules.hpp"
-#include "hooks/host_table.hpp"
-#include "hooks/netns.hpp"
+#include "hooks/net/netns.hpp"
+#include "hooks/net/routes.hpp"
 #include "hooks/network.hpp"
-#include "hooks/process.hpp"
-#include "hooks/routes.hpp"
-#include "hooks/subnets.hpp"
+#include "hooks/nft/host_rules.hpp"
+#include "hooks/nft/host_table.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/subnets.hpp"
 
 #include <algorithm>
 #include <array>

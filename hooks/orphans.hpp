@@ -9,7 +9,7 @@
 // behind such a link is cut off. Nothing that is taken away here held anybody who lives.
 #pragma once
 
-#include "hooks/teardown.hpp"
+#include "hooks/state/teardown.hpp"
 
 #include <string>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/probe_network.hpp"
 
-#include "hooks/host_table.hpp"
-#include "hooks/inside_table.hpp"
-#include "hooks/probe_cache.hpp"
-#include "hooks/process.hpp"
-#include "hooks/veth.hpp"
+#include "hooks/net/veth.hpp"
+#include "hooks/nft/host_table.hpp"
+#include "hooks/nft/inside_table.hpp"
+#include "hooks/state/probe_cache.hpp"
+#include "hooks/state/process.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

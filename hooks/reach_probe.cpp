@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/reach_probe.hpp"
 
-#include "hooks/conntrack.hpp"
-#include "hooks/host_shared.hpp"
-#include "hooks/routes.hpp"
-#include "hooks/ruleset.hpp"
+#include "hooks/net/conntrack.hpp"
+#include "hooks/net/routes.hpp"
+#include "hooks/nft/host_shared.hpp"
+#include "hooks/nft/ruleset.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -4,7 +4,7 @@
 // question.
 #pragma once
 
-#include "hooks/netns.hpp"
+#include "hooks/net/netns.hpp"
 
 namespace anchorhold {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/resolve.hpp"
 
-#include "hooks/container_state.hpp"
 #include "hooks/privileges.hpp"
-#include "schema/json.hpp"
+#include "hooks/state/container_state.hpp"
+#include "schema/json/json.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 // dead name server does not delay them one by one.
 #pragma once
 
-#include "hooks/deadline.hpp"
-#include "schema/network.hpp"
+#include "hooks/state/deadline.hpp"
+#include "schema/rules/network.hpp"
 
 #include <span>
 #include <string>

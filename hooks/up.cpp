@@ -3,12 +3,12 @@
 // then the word inside it that the relay waits for, and last the record that says enforced. Killed
 // anywhere in between, the record is still a planned one and its creator's to take back.
 #include "hooks/confine.hpp"
-#include "hooks/files.hpp"
 #include "hooks/mounted.hpp"
 #include "hooks/network.hpp"
-#include "hooks/original.hpp"
-#include "hooks/process.hpp"
 #include "hooks/reach_probe.hpp"
+#include "hooks/state/files.hpp"
+#include "hooks/state/original.hpp"
+#include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 
 #include <cerrno>

@@ -2,8 +2,8 @@
 // What anchorhold-hook is called for.
 #pragma once
 
-#include "hooks/container_state.hpp"
-#include "hooks/teardown.hpp"
+#include "hooks/state/container_state.hpp"
+#include "hooks/state/teardown.hpp"
 
 #include <string_view>
 

@@ -61,10 +61,10 @@ for name in PAGES:
 
 # ---- the programs -------------------------------------------------------------------------------
 
-TOOLS = re.findall(r'Tool\{"(\w+)"', read("shim/tools.cpp"))
+TOOLS = re.findall(r'Tool\{"(\w+)"', read("shim/tools/tools.cpp"))
 OWN_OPTIONS = [
     f"--ah-{name}"
-    for name in re.findall(r'name == "(\w+)"\)\n +return &own\.', read("shim/command_line.cpp"))
+    for name in re.findall(r'name == "(\w+)"\)\n +return &own\.', read("shim/words/command_line.cpp"))
 ]
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/endpoint.hpp"
 
-#include "schema/destination.hpp"
-#include "schema/short_form.hpp"
+#include "schema/json/short_form.hpp"
+#include "schema/rules/destination.hpp"
 
 #include <algorithm>
 #include <charconv>

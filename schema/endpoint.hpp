@@ -3,7 +3,7 @@
 #pragma once
 
 #include "schema/error.hpp"
-#include "schema/json.hpp"
+#include "schema/json/json.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/error.hpp"
 
-#include "schema/utf8.hpp"
+#include "schema/json/utf8.hpp"
 
 #include <cerrno>
 #include <cstdlib>

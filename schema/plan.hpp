@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is going to be done for a run, as data: the edits of its config.json and the work of the
-// hooks. Pure; shim/config_edit.cpp turns it into splices, hooks/up.cpp into kernel state.
+// hooks. Pure; shim/edit/config_edit.cpp turns it into splices, hooks/up.cpp into kernel state.
 #pragma once
 
 #include "schema/decide.hpp"

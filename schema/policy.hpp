@@ -3,10 +3,10 @@
 // A Policy nobody filled in is the built-in closed one.
 #pragma once
 
-#include "schema/allow.hpp"
 #include "schema/endpoint.hpp"
-#include "schema/network.hpp"
 #include "schema/posture.hpp"
+#include "schema/rules/allow.hpp"
+#include "schema/rules/network.hpp"
 
 #include <map>
 #include <optional>

@@ -4,7 +4,7 @@
 // nobody knows is passed over, so that what a later version of the same schema wrote can be too.
 #include "schema/record.hpp"
 
-#include "schema/record_parts.hpp"
+#include "schema/record_network.hpp"
 #include "schema/run_key.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // (schema/record.schema.json). Written before the first change to the host, read by teardown.
 #pragma once
 
-#include "schema/network.hpp"
 #include "schema/plan.hpp"
+#include "schema/rules/network.hpp"
 
 #include <cstdint>
 #include <optional>

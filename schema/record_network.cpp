@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/record_parts.hpp"
+#include "schema/record_network.hpp"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/render.hpp"
 
-#include "schema/record_parts.hpp"
+#include "schema/record_network.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // 4.5.1 copies those of the image), so they only tighten, or loosen up to the ceiling.
 #include "schema/request.hpp"
 
-#include "schema/short_form.hpp"
+#include "schema/json/short_form.hpp"
 
 #include <algorithm>
 

@@ -23,7 +23,7 @@ private:
 };
 
 // First 12 hex digits of SHA-256(root NUL id). `root` is the delegate's state directory, absolute
-// and resolved by the caller (hooks/state.hpp, resolve_root).
+// and resolved by the caller (hooks/state/state_dir.hpp, resolve_root).
 class RunKey {
 public:
     static RunKey of(std::string_view root, const ContainerId& id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/report.hpp"
 #include "shim/session.hpp"
-#include "shim/tools.hpp"
+#include "shim/tools/tools.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

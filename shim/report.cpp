@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/report.hpp"
 
-#include "schema/json.hpp"
+#include "schema/json/json.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <ctime>

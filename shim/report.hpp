@@ -3,7 +3,7 @@
 // format, and the same line on stderr; nothing on success.
 #pragma once
 
-#include "shim/command_line.hpp"
+#include "shim/words/command_line.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/session.hpp"
 
-#include "hooks/files.hpp"
-#include "shim/delegate.hpp"
-#include "shim/inspection.hpp"
+#include "hooks/state/files.hpp"
+#include "shim/inspect/inspection.hpp"
+#include "shim/runtime/delegate.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -3,9 +3,9 @@
 // not passed through untouched. Each verb returns the exit status, or the error to report.
 #pragma once
 
-#include "hooks/state.hpp"
+#include "hooks/state/state_dir.hpp"
 #include "schema/policy.hpp"
-#include "shim/command_line.hpp"
+#include "shim/words/command_line.hpp"
 
 #include <optional>
 #include <span>

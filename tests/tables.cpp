@@ -2,8 +2,8 @@
 // Loads, reads back and drops the tables of one run in the namespace it is called in, for
 // integration/hooks_tables.sh:
 //   tables inside|host|drop|denied|bench [WORD=VALUE...]
-#include "hooks/host_table.hpp"
-#include "hooks/inside_table.hpp"
+#include "hooks/nft/host_table.hpp"
+#include "hooks/nft/inside_table.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One word per line; the first byte of the text says whose words they are.
-#include "shim/command_line.hpp"
+#include "shim/words/command_line.hpp"
 
 #include "tests/fuzz/entry.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json through the gate and the edits; tests/fixtures are seeds as good as the corpus.
-#include "schema/oci_keys.hpp"
+#include "shim/config/oci_keys.hpp"
 #include "tests/fuzz/entry.hpp"
 #include "tests/shim/everything.hpp"
 

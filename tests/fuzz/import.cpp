@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first line names the format, the rest is the document.
-#include "schema/import.hpp"
+#include "schema/import/import.hpp"
 #include "schema/policy.hpp"
 
 #include "tests/fuzz/embedded.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/json.hpp"
+#include "schema/json/json.hpp"
 
-#include "schema/utf8.hpp"
+#include "schema/json/utf8.hpp"
 #include "tests/fuzz/entry.hpp"
 
 using namespace anchorhold;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/posture.hpp"
 
-#include "schema/json.hpp"
+#include "schema/json/json.hpp"
 #include "tests/files.hpp"
 
 #include <doctest/doctest.h>

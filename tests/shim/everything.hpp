@@ -2,7 +2,7 @@
 // A plan that holds everything a plan can, and what its edits must leave alone.
 #pragma once
 
-#include "shim/config_edit.hpp"
+#include "shim/edit/config_edit.hpp"
 
 #include <algorithm>
 #include <array>

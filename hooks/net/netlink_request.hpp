@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A netlink message that grows: header, the body its type asks for, attributes.
+#pragma once
+
+#include "hooks/net/netlink.hpp"
+
+#include <array>
+
+namespace anchorhold {
+
+class NetlinkRequest {
+public:
+    // NLM_F_REQUEST is added. For Netlink::list: NLM_F_DUMP, or NLM_F_ACK for an answer of one.
+    NetlinkRequest(std::uint16_t type, unsigned flags);
+    NetlinkRequest(const NetlinkRequest&) = delete;
+    NetlinkRequest& operator=(const NetlinkRequest&) = delete;
+
+    nlmsghdr* header() { return header_; }
+    template <typename Body> Body& add() { return *static_cast<Body*>(add_zeros(sizeof(Body))); }
+    Step finish(std::string doing) const;
+
+private:
+    void* add_zeros(std::size_t size);
+
+    static constexpr std::size_t most = 512; // of the largest, a pair of links
+    alignas(std::max_align_t) std::array<char, most> buffer_{};
+    nlmsghdr* header_;
+};
+
+} // namespace anchorhold

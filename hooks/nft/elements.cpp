@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two prefixes are disjoint or one holds the other. So reaches become disjoint like this: sorted,
+// a prefix comes after those that hold it, and gets the ports that none of them has already. What
+// is let through stays the same, to the port.
+#include "hooks/nft/elements.hpp"
+
+#include <algorithm>
+#include <net/if.h>
+#include <netinet/in.h>
+
+namespace anchorhold::nft {
+namespace {
+
+bool is(const Prefix& prefix, Ip ip)
+{
+    return prefix.is_v4() == (ip == Ip::v4);
+}
+
+Bytes first_of(const Prefix& prefix)
+{
+    return {prefix.bytes().begin(), prefix.bytes().begin() + (prefix.is_v4() ? 4 : 16)};
+}
+
+Bytes last_of(const Prefix& prefix)
+{
+    Bytes last = first_of(prefix);
+    for (std::size_t bit = prefix.length(); bit < last.size() * 8; ++bit)
+        last[bit / 8] = static_cast<std::uint8_t>(last[bit / 8] | 0x80U >> bit % 8);
+    return last;
+}
+
+// The address behind, or nothing behind the last of all.
+Bytes successor(Bytes address)
+{
+    for (auto byte = address.rbegin(); byte != address.rend(); ++byte) {
+        *byte = static_cast<std::uint8_t>(*byte + 1);
+        if (*byte != 0)
+            return address;
+    }
+    return {};
+}
+
+struct Span { // of ports, inclusive; wider than a port so that one more can be added
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+};
+using Ports = std::vector<Span>;
+
+Ports united(Ports ports, const Ports& more)
+{
+    ports.insert(ports.end(), more.begin(), more.end());
+    std::ranges::sort(ports, {}, &Span::first);
+    Ports merged;
+    for (const Span& span : ports) {
+        if (merged.empty() || span.first > merged.back().last + 1) {
+            merged.push_back(span);
+        } else {
+            merged.back().last = std::max(merged.back().last, span.last);
+        }
+    }
+    return merged;
+}
+
+// Both as united() leaves them.
+Ports without(const Ports& ports, const Ports& taken)
+{
+    Ports left;
+    for (Span span : ports) {
+        for (const Span& hole : taken) {
+            if (hole.last < span.first || hole.first > span.last)
+                continue;
+            if (hole.first > span.first)
+                left.push_back({span.first, hole.first - 1});
+            span.first = hole.last + 1;
+        }
+        if (span.first <= span.last)
+            left.push_back(span);
+    }
+    return left;
+}
+
+Bytes key(const Bytes& address, std::uint8_t protocol, std::uint32_t port)
+{
+    Bytes all = address; // each part begins at a multiple of four
+    all.insert(all.end(), {protocol, 0, 0, 0, static_cast<std::uint8_t>(port >> 8),
+                           static_cast<std::uint8_t>(port), 0, 0});
+    return all;
+}
+
+struct Holder {
+    Prefix to;
+    Ports ports; // its own and those of all that hold it
+};
+
+void add_reaches(std::vector<Element>& elements, const std::vector<const Reach*>& sorted,
+                 std::uint8_t protocol)
+{
+    std::vector<Holder> holders;
+    for (std::size_t i = 0; i < sorted.size();) {
+        const Prefix& to = sorted[i]->to;
+        Ports own;
+        for (; i < sorted.size() && sorted[i]->to == to; ++i)
+            own.push_back({sorted[i]->ports.first, sorted[i]->ports.last});
+        while (!holders.empty() && !holders.back().to.contains(to))
+            holders.pop_back();
+        const Ports above = holders.empty() ? Ports() : holders.back().ports;
+        own = united(own, {});
+        for (const Span& span : without(own, above)) {
+            elements.push_back({key(first_of(to), protocol, span.first),
+                                key(last_of(to), protocol, span.last), false});
+        }
+        holders.push_back({to, united(own, above)});
+    }
+}
+
+} // namespace
+
+std::vector<Element> ranges_of(const std::vector<Prefix>& prefixes, Ip ip)
+{
+    std::vector<std::pair<Bytes, Bytes>> ranges;
+    for (const Prefix& prefix : prefixes) {
+        if (is(prefix, ip))
+            ranges.emplace_back(first_of(prefix), last_of(prefix));
+    }
+    std::ranges::sort(ranges);
+    std::vector<Element> elements;
+    for (std::size_t i = 0; i < ranges.size();) {
+        const Bytes first = ranges[i].first;
+        Bytes behind = successor(ranges[i].second);
+        for (++i; i < ranges.size() && (behind.empty() || ranges[i].first <= behind); ++i) {
+            if (const Bytes next = successor(ranges[i].second); next.empty() || next > behind)
+                behind = behind.empty() ? behind : next;
+        }
+        elements.push_back({first, {}, false});
+        if (!behind.empty())
+            elements.push_back({behind, {}, true});
+    }
+    return elements;
+}
+
+std::vector<Element> reaches_of(const std::vector<Reach>& reaches, Ip ip)
+{
+    std::vector<Element> elements;
+    for (const bool udp : {false, true}) {
+        std::vector<const Reach*> some;
+        for (const Reach& reach : reaches) {
+            if (is(reach.to, ip) && reach.ports.udp == udp)
+                some.push_back(&reach);
+        }
+        std::ranges::sort(some, {}, [](const Reach* reach) {
+            return std::pair(reach->to.bytes(), reach->to.length());
+        });
+        add_reaches(elements, some, udp ? IPPROTO_UDP : IPPROTO_TCP);
+    }
+    return elements;
+}
+
+std::vector<Bytes> addresses_of(const std::vector<Prefix>& prefixes, Ip ip)
+{
+    std::vector<Bytes> addresses;
+    for (const Prefix& prefix : prefixes) {
+        if (is(prefix, ip))
+            addresses.push_back(first_of(prefix));
+    }
+    std::ranges::sort(addresses);
+    const auto twice = std::ranges::unique(addresses);
+    addresses.erase(twice.begin(), twice.end());
+    return addresses;
+}
+
+Bytes bytes_of_link(const std::string& name)
+{
+    Bytes bytes(name.begin(), name.end());
+    bytes.resize(IFNAMSIZ);
+    return bytes;
+}
+
+} // namespace anchorhold::nft

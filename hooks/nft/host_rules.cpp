@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/nft/host_rules.hpp"
+
+#include "hooks/state/process.hpp"
+
+#include "hooks/nft/host_table.hpp"
+#include "hooks/nft/ruleset.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <linux/netlink.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr int most_tries = 100; // each takes a millisecond or less
+
+HostRun host_run(const Record& record)
+{
+    return {record.key, record.posture, record.technique, record.network.value_or(Network())};
+}
+
+Result<bool> stands(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(const auto planned, host_rules_lines(run));
+    AH_TRY(const auto seen, ask_host_rules(nftables, run));
+    return seen == planned;
+}
+
+Status load_and_compare(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
+    auto loaded = nftables.send(add_host_rules(run, shared));
+    const int number = loaded ? 0 : loaded.error().number;
+    // A killed predecessor left something; another directory's last run took what all share.
+    if (number == EEXIST || number == ENOENT)
+        loaded = nftables.send(load_host_rules(run));
+    AH_CHECK(loaded, "load the host's rules");
+    AH_TRY(bool good, stands(nftables, run), "read the host's rules back");
+    if (!good) { // what all share may have gone meanwhile with the last run of another directory
+        AH_CHECK(nftables.send(load_host_rules(run)), "load the host's rules");
+        AH_TRY(good, stands(nftables, run), "read the host's rules back");
+    }
+    if (!good) {
+        return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
+                                                    " read back differently than they were loaded");
+    }
+    return {};
+}
+
+// Held while rules are loaded that need what all runs share, and while that is taken away because
+// nobody does.
+Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
+{
+    return FileLock::take(state.path() + "/locks/network", deadline.left());
+}
+
+Status drop_once(Netlink& nftables, const HostRun& run)
+{
+    AH_TRY(const std::uint32_t generation, ask_generation(nftables));
+    AH_TRY(const Unused unused, ask_unused(nftables, run));
+    return nftables.send(drop_host_rules(run, unused, generation));
+}
+
+// With what nobody needs any more. The lock keeps out who loads with this state directory; the
+// kernel, whoever else has changed anything since we looked.
+Status drop_with_unused(Netlink& nftables, const HostRun& run)
+{
+    for (int tries = 0; tries < most_tries; ++tries) {
+        const auto dropped = drop_once(nftables, run);
+        const int number = dropped ? 0 : dropped.error().number;
+        if (number != ERESTART && number != EBUSY && number != EINTR)
+            return dropped;
+    }
+    AH_CHECK(nftables.send(drop_host_rules(run)));
+    return fail(Code::network_setup_failed, "somebody changes the host's ruleset all the time, so "
+                                            "that tables which nobody needs are not removed");
+}
+
+} // namespace
+
+Status put_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    return load_and_compare(nftables, host_run(record));
+}
+
+Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    const HostRun run = host_run(record);
+    if (run.technique == Technique::in_place && run.network.guest.empty())
+        return Held::stood; // it has no address that a rule could go by
+    AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
+    if (good)
+        return Held::stood;
+    AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
+    return Held::restored;
+}
+
+Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
+                   const Deadline& deadline)
+{
+    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    HostRun run = host_run(record);
+    AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}));
+    return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
+}
+
+Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
+                  const Deadline& deadline)
+{
+    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    HostRun own = host_run(record); // under the lock: records name their guests before rules do
+    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key));
+    return drop_with_unused(nftables, own);
+}
+
+Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
+                                             std::string_view but_by)
+{
+    if (guests.empty())
+        return guests;
+    AH_TRY(const auto keys, state.runs());
+    for (const RunKey& key : keys) {
+        if (key.text() == but_by)
+            continue;
+        const auto read = state.read(key);
+        if (!read)
+            guests.clear(); // any of them may be its
+        const Record record = read ? read->value_or(Record()) : Record();
+        // A container of the pod that the run was the sandbox of has the same addresses.
+        if (!but_by.empty() && record.pod.starts_with(std::string(but_by) + ".") &&
+            record.technique == Technique::pod && is_alive(record.init))
+            guests.clear();
+        const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
+        std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+    }
+    return guests;
+}
+
+} // namespace anchorhold

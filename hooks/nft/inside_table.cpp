@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// As nft(8) would write it, for severed and relayed:
+//
+//   table inet anchorhold {
+//     chain input       { type filter hook input priority 0; policy drop; iif lo accept }
+//     chain output      { type filter hook output priority 0; policy drop
+//                         ip daddr 127.0.0.11 meta l4proto tcp reject with tcp reset
+//                         ip daddr 127.0.0.11 reject with icmpx port-unreachable
+//                         oif lo accept
+//                         meta l4proto tcp reject with tcp reset
+//                         reject with icmpx admin-prohibited }
+//     chain postrouting { type filter hook postrouting priority 0; policy drop; oif lo accept }
+//   }
+//
+// 127.0.0.11 is where Docker's resolver listens inside the namespace and answers from the host.
+// What goes nowhere is refused at once, so that clients do not wait.
+//
+// The postrouting chain is not a second opinion: where an engine's table has a DNAT rule on output,
+// a packet for lo is routed again and leaves by another link, and a filter on output is still told
+// lo (measured). Nothing is accepted for being established: severed means no answers either.
+//
+// Sealed adds, in all three chains, tcp between the gateway's broker ports and the one link, by
+// index: a link that comes later has another, whatever its name.
+//
+// Filtered has no postrouting chain; a list has to be asked once only. So that a DNAT rule cannot
+// fool it either, it lets through what `fib` calls local after the DNAT, instead of what the packet
+// was routed to before it. Its order: what answers; the broker; always denied; denied; allowed.
+// What is refused is remembered, but only tcp and udp: other protocols have no ports, and their
+// bytes would be taken for some.
+//
+// Whoever may change this table can do as it likes inside: a container with CAP_NET_ADMIN. Packets
+// of AF_PACKET pass these hooks by; they need CAP_NET_RAW. The shim strips both.
+#include "hooks/nft/inside_table.hpp"
+
+#include "hooks/nft/elements.hpp"
+
+#include <array>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+namespace anchorhold {
+namespace {
+
+using namespace nft;
+
+constexpr Table table = {NFPROTO_INET};
+constexpr std::uint32_t loopback_index = 1;
+constexpr std::uint8_t tcp = IPPROTO_TCP;
+constexpr std::uint8_t udp = IPPROTO_UDP;
+constexpr std::uint8_t icmp4 = IPPROTO_ICMP;
+constexpr std::uint8_t icmp6 = IPPROTO_ICMPV6;
+constexpr std::uint32_t established = NF_CT_STATE_BIT(IP_CT_ESTABLISHED);
+constexpr std::uint32_t related = NF_CT_STATE_BIT(IP_CT_RELATED);
+
+using Steps = std::vector<Step>;
+
+Rule inside_rule(const char* chain)
+{
+    return {table, chain};
+}
+
+void add_chains(Steps& steps, const InsidePlan& plan)
+{
+    const auto chain = [&](const char* name, std::uint32_t hook) {
+        steps.push_back(
+            add_chain(table, name, {"filter", hook, 0, NF_DROP, {}}, Making::exclusive));
+    };
+    chain("input", NF_INET_LOCAL_IN);
+    chain("output", NF_INET_LOCAL_OUT);
+    if (plan.posture != Posture::filtered)
+        chain("postrouting", NF_INET_POST_ROUTING);
+}
+
+void refuse_docker_resolver(Steps& steps)
+{
+    const std::uint32_t resolver = htonl(0x7f00000b); // 127.0.0.11
+    steps.push_back(inside_rule("output")
+                        .address(Side::destination, Ip::v4)
+                        .equals(resolver)
+                        .protocol(tcp)
+                        .reset());
+    steps.push_back(inside_rule("output")
+                        .address(Side::destination, Ip::v4)
+                        .equals(resolver)
+                        .reject(NFT_REJECT_ICMPX_PORT_UNREACH));
+}
+
+void refuse(Steps& steps, const char* chain)
+{
+    steps.push_back(inside_rule(chain).protocol(tcp).reset());
+    steps.push_back(inside_rule(chain).reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
+}
+
+Step accept_loopback(const char* chain, std::uint32_t direction)
+{
+    return inside_rule(chain).meta(direction).equals(loopback_index).accept();
+}
+
+std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
+{
+    return htonl(plan.network.subnet.value_or(Subnet()).gateway());
+}
+
+// Towards the broker by way of `link`; 0: whatever way.
+Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
+{
+    Rule made = inside_rule(chain);
+    if (plan.posture == Posture::sealed)
+        made.meta(NFT_META_OIF).equals(plan.link);
+    made.address(Side::destination, Ip::v4).equals(gateway_of(plan));
+    made.protocol(tcp).port(Side::destination).equals(htons(port));
+    return made;
+}
+
+Step from_broker(const InsidePlan& plan, std::uint16_t port)
+{
+    return inside_rule("input")
+        .meta(NFT_META_IIF)
+        .equals(plan.link)
+        .address(Side::source, Ip::v4)
+        .equals(gateway_of(plan))
+        .protocol(tcp)
+        .port(Side::source)
+        .equals(htons(port))
+        .has_state(established)
+        .accept();
+}
+
+// Severed, relayed, and with ports of a broker sealed.
+Steps narrow_rules(const InsidePlan& plan)
+{
+    static const std::vector<std::uint16_t> none;
+    const bool linked = plan.posture == Posture::sealed && plan.network.subnet;
+    const auto& ports = linked ? plan.network.broker_ports : none;
+    Steps steps;
+    steps.push_back(accept_loopback("input", NFT_META_IIF));
+    for (const std::uint16_t port : ports)
+        steps.push_back(from_broker(plan, port));
+    refuse_docker_resolver(steps);
+    steps.push_back(accept_loopback("output", NFT_META_OIF));
+    for (const std::uint16_t port : ports)
+        steps.push_back(to_broker("output", plan, port).accept());
+    refuse(steps, "output");
+    steps.push_back(accept_loopback("postrouting", NFT_META_OIF));
+    for (const std::uint16_t port : ports)
+        steps.push_back(to_broker("postrouting", plan, port).accept());
+    return steps;
+}
+
+void accept_answers(Steps& steps, const char* chain)
+{
+    steps.push_back(inside_rule(chain).has_state(established).accept());
+    // Of what is related only errors: an FTP helper's second connection is not in any list.
+    for (const std::uint8_t icmp : {icmp4, icmp6})
+        steps.push_back(inside_rule(chain).has_state(related).protocol(icmp).accept());
+}
+
+// Neighbour discovery (RFC 4861), without which an engine's IPv6 network is none. A link of ours
+// has no IPv6 address.
+void accept_discovery(Steps& steps, const char* chain, std::uint8_t router_message)
+{
+    const std::uint8_t types[] = {router_message, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
+    for (const std::uint8_t type : types)
+        steps.push_back(inside_rule(chain).protocol(icmp6).icmp6_type().equals(type).accept());
+}
+
+struct Sets { // all that a filtered run's table has
+    std::vector<std::pair<Set, std::vector<Element>>> all;
+
+    void add(const char* name, Keys keys, std::vector<Element> elements)
+    {
+        if (!elements.empty())
+            all.emplace_back(Set{name, keys, Kind::ranges}, std::move(elements));
+    }
+    bool has(const char* name) const
+    {
+        for (const auto& [set, elements] : all) {
+            if (set.name == name)
+                return true;
+        }
+        return false;
+    }
+};
+
+Sets sets_of(const Network& network)
+{
+    std::vector<Prefix> never = always_denied(network.pool);
+    never.insert(never.end(), network.node.begin(), network.node.end());
+    Sets sets;
+    sets.add("node4", Keys::address4, ranges_of(network.node, Ip::v4));
+    sets.add("node6", Keys::address6, ranges_of(network.node, Ip::v6));
+    sets.add("never4", Keys::address4, ranges_of(never, Ip::v4));
+    sets.add("never6", Keys::address6, ranges_of(never, Ip::v6));
+    sets.add("deny4", Keys::reach4, reaches_of(network.deny, Ip::v4));
+    sets.add("deny6", Keys::reach6, reaches_of(network.deny, Ip::v6));
+    sets.add("allow4", Keys::reach4, reaches_of(network.allow, Ip::v4));
+    sets.add("allow6", Keys::reach6, reaches_of(network.allow, Ip::v6));
+    return sets;
+}
+
+void add_sets(Steps& steps, const Sets& sets)
+{
+    for (const auto& [set, elements] : sets.all) {
+        steps.push_back(add_set(table, set, Making::exclusive));
+        append(steps, add_elements(table, set.name, elements, Making::exclusive));
+    }
+    steps.push_back(add_set(table, {"denied4", Keys::reach4, Kind::remembered}, Making::exclusive));
+    steps.push_back(add_set(table, {"denied6", Keys::reach6, Kind::remembered}, Making::exclusive));
+}
+
+void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)
+{
+    steps.push_back(accept_loopback("input", NFT_META_IIF));
+    accept_answers(steps, "input");
+    if (!plan.network.subnet)
+        accept_discovery(steps, "input", ND_ROUTER_ADVERT);
+    if (sets.has("node4")) { // the node probes, and forwards ports
+        steps.push_back(
+            inside_rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
+    }
+    if (sets.has("node6")) {
+        steps.push_back(
+            inside_rule("input").address(Side::source, Ip::v6).in("node6").count().accept());
+    }
+    steps.push_back(inside_rule("input").count().drop());
+}
+
+void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
+{
+    refuse_docker_resolver(steps);
+    steps.push_back(inside_rule("output").address_is_local().accept());
+    accept_answers(steps, "output");
+    if (!plan.network.subnet) {
+        accept_discovery(steps, "output", ND_ROUTER_SOLICIT);
+    } else {
+        for (const std::uint16_t port : plan.network.broker_ports)
+            steps.push_back(to_broker("output", plan, port).count().accept());
+    }
+    if (sets.has("never4")) {
+        steps.push_back(inside_rule("output")
+                            .address(Side::destination, Ip::v4)
+                            .in("never4")
+                            .count()
+                            .jump("refuse"));
+    }
+    if (sets.has("never6")) {
+        steps.push_back(inside_rule("output")
+                            .address(Side::destination, Ip::v6)
+                            .in("never6")
+                            .count()
+                            .jump("refuse"));
+    }
+    if (sets.has("deny4"))
+        steps.push_back(inside_rule("output").reach(Ip::v4).in("deny4").count().jump("refuse"));
+    if (sets.has("deny6"))
+        steps.push_back(inside_rule("output").reach(Ip::v6).in("deny6").count().jump("refuse"));
+    if (sets.has("allow4"))
+        steps.push_back(inside_rule("output").reach(Ip::v4).in("allow4").count().accept());
+    if (sets.has("allow6"))
+        steps.push_back(inside_rule("output").reach(Ip::v6).in("allow6").count().accept());
+    steps.push_back(inside_rule("output").count().jump("refuse"));
+}
+
+Steps filtered_rules(const InsidePlan& plan)
+{
+    const Sets sets = sets_of(plan.network);
+    Steps steps;
+    steps.push_back(add_chain(table, "refuse", Making::exclusive));
+    steps.push_back(add_chain(table, "remember", Making::exclusive));
+    add_sets(steps, sets);
+    filter_input(steps, plan, sets);
+    filter_output(steps, plan, sets);
+    steps.push_back(inside_rule("refuse").count().end());
+    for (const std::uint8_t protocol : {tcp, udp})
+        steps.push_back(inside_rule("refuse").protocol(protocol).jump("remember"));
+    refuse(steps, "refuse");
+    steps.push_back(inside_rule("remember").reach(Ip::v4).remember("denied4"));
+    steps.push_back(inside_rule("remember").reach(Ip::v6).remember("denied6"));
+    return steps;
+}
+
+} // namespace
+
+const Table& inside_table()
+{
+    return table;
+}
+
+std::vector<Step> load_inside_table(const InsidePlan& plan, Standing standing)
+{
+    Steps steps;
+    steps.push_back(begin());
+    if (standing == Standing::ours)
+        steps.push_back(remove_table(table));
+    steps.push_back(add_table(table, Making::exclusive));
+    add_chains(steps, plan);
+    append(steps, plan.posture == Posture::filtered ? filtered_rules(plan) : narrow_rules(plan));
+    steps.push_back(commit());
+    return steps;
+}
+
+Result<Ruleset> expected_inside(const InsidePlan& plan)
+{
+    return describe(table, load_inside_table(plan, Standing::none));
+}
+
+std::vector<Step> list_denied()
+{
+    return {list_elements(table, "denied4"), list_elements(table, "denied6")};
+}
+
+Step list_refusals()
+{
+    return list_rules(table, "refuse");
+}
+
+} // namespace anchorhold

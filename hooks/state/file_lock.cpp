@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The holder unlinks the file before it lets go. So a lock that was waited for may be one on an
+// inode that no longer has a name and guards nothing: after flock(2) the name is looked up again
+// and must still lead to the inode that was locked; otherwise the whole is tried anew. Only a
+// holder unlinks, so once the two agree they stay in agreement.
+#include "hooks/state/file_lock.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::milliseconds asking_interval(2);
+
+bool leads_to(const std::string& path, int fd)
+{
+    struct stat held = {};
+    struct stat named = {};
+    return ::fstat(fd, &held) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+} // namespace
+
+Result<std::optional<FileLock>> FileLock::try_take(const std::string& path)
+{
+    for (;;) {
+        UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!fd)
+            return fail_errno("open lock " + path, errno);
+        if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK)
+                return std::nullopt;
+            return fail_errno("lock " + path, errno);
+        }
+        if (leads_to(path, fd.get()))
+            return FileLock(std::move(fd), path);
+    }
+}
+
+// flock(2) cannot wait with a limit. An alarm signal would disturb the shim, which forwards
+// signals; inotify(7) reports a close before the lock is gone. So it is asked again.
+Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds bound)
+{
+    const auto end = std::chrono::steady_clock::now() + bound;
+    for (;;) {
+        AH_TRY(auto lock, try_take(path), "take the lock");
+        if (lock)
+            return *std::move(lock);
+        if (std::chrono::steady_clock::now() >= end)
+            return fail_errno("wait for the lock " + path, ETIMEDOUT);
+        std::this_thread::sleep_for(asking_interval);
+    }
+}
+
+FileLock::~FileLock()
+{
+    if (fd_)
+        (void)::unlink(path_.c_str()); // a file left behind is only a file: the next holder's
+}
+
+} // namespace anchorhold

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/state_dir.hpp"
+
+#include "hooks/state/files.hpp"
+#include "hooks/state/process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t most_ended = 256;
+constexpr std::size_t spare_ended = 32;      // so that not every end has to look at all the others
+constexpr std::time_t longest_ended = 86400; // a day
+
+// The directory as it stands: who could put things into it?
+Status check_directory(const std::string& path)
+{
+    struct stat found = {};
+    if (::lstat(path.c_str(), &found) != 0)
+        return fail_errno("look at " + path, errno);
+    if (!S_ISDIR(found.st_mode))
+        return fail_errno("look at " + path, ENOTDIR);
+    if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+        return fail(Code::network_setup_failed, path + " belongs to uid " +
+                                                    std::to_string(found.st_uid) +
+                                                    "; chown it to root");
+    }
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return fail(Code::network_setup_failed, path + " is writable by others; chmod go-w it");
+    return {};
+}
+
+// A new one, or one that stands.
+Status make_directory(const std::string& path, mode_t mode)
+{
+    Status standing = check_directory(path);
+    if (standing || standing.error().number != ENOENT)
+        return standing;
+    if (::mkdir(path.c_str(), mode) == 0) {
+        if (::chmod(path.c_str(), mode) != 0) // the umask is whoever's
+            return fail_errno("set the mode of " + path, errno);
+    } else if (errno != EEXIST) {
+        return fail_errno("make directory " + path, errno);
+    }
+    return check_directory(path);
+}
+
+// Names but "." and "..", in no order; none when the directory is not there.
+Result<std::vector<std::string>> names_in(const std::string& path)
+{
+    struct Closer {
+        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+    };
+    const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
+    std::vector<std::string> names;
+    if (!directory && errno == ENOENT)
+        return names;
+    if (!directory)
+        return fail_errno("open directory " + path, errno);
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..")
+            names.emplace_back(name);
+    }
+    if (errno != 0)
+        return fail_errno("list " + path, errno);
+    return names;
+}
+
+Result<std::vector<RunKey>> keys_in(const std::string& path)
+{
+    AH_TRY(auto names, names_in(path), "list the runs");
+    std::ranges::sort(names);
+    std::vector<RunKey> keys;
+    for (const std::string& name : names) {
+        if (auto key = RunKey::parse(name))
+            keys.push_back(*std::move(key));
+    }
+    return keys;
+}
+
+Status remove_tree(const std::string& path)
+{
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error)
+        return fail_errno("remove " + path, error.value());
+    return {};
+}
+
+// Drops what is older than a day, then all but the newest.
+Status prune(const std::string& ended, std::size_t left_alone)
+{
+    AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    if (names.size() <= left_alone)
+        return {};
+    std::vector<std::pair<std::time_t, std::string>> kept;
+    for (const std::string& name : names) {
+        std::string path = ended + "/";
+        path += name;
+        struct stat found = {};
+        if (::lstat(path.c_str(), &found) != 0)
+            continue; // another's pruning
+        kept.emplace_back(found.st_mtime, path);
+    }
+    std::ranges::sort(kept, std::greater());
+    const std::time_t oldest = std::time(nullptr) - longest_ended;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        if (i >= most_ended || kept[i].first < oldest)
+            (void)::unlink(kept[i].second.c_str()); // the next one tries again
+    }
+    return {};
+}
+
+} // namespace
+
+Result<StateDir> StateDir::open(std::string path)
+{
+    AH_TRY(auto state, from(std::move(path)), "open the state directory");
+    AH_CHECK(make_directory(state.path_, 0711), "open the state directory");
+    for (const char* name : {"/runs", "/locks", "/ended", "/subnets"})
+        AH_CHECK(make_directory(state.path_ + name, 0700), "open the state directory");
+    return state;
+}
+
+Result<std::optional<StateDir>> StateDir::existing(std::string path)
+{
+    AH_TRY(auto state, from(std::move(path)), "open the state directory");
+    const Status standing = check_directory(state.path_);
+    if (!standing && standing.error().number == ENOENT)
+        return std::nullopt;
+    AH_CHECK(standing, "open the state directory");
+    return state;
+}
+
+Result<StateDir> StateDir::from(std::string path)
+{
+    while (path.size() > 1 && path.ends_with('/'))
+        path.pop_back();
+    if (!path.starts_with('/') || path.size() == 1) {
+        return fail(Code::invalid_request, in_quotes(path) + " is not an absolute path of its own");
+    }
+    return StateDir(std::move(path));
+}
+
+std::string StateDir::run_path(const RunKey& key) const
+{
+    return path_ + "/runs/" + key.text();
+}
+
+std::string StateDir::inside_path(const RunKey& key) const
+{
+    return run_path(key) + "/inside";
+}
+
+bool StateDir::has_run(const RunKey& key) const
+{
+    return ::access(run_path(key).c_str(), F_OK) == 0;
+}
+
+Status StateDir::make_run(const RunKey& key) const
+{
+    AH_CHECK(remove_run(key), "clear the run's folder");
+    AH_CHECK(make_directory(run_path(key), 0700), "make the run's folder");
+    return make_directory(inside_path(key), 0755);
+}
+
+Status StateDir::remove_run(const RunKey& key) const
+{
+    return remove_tree(run_path(key));
+}
+
+Status StateDir::remove_inside(const RunKey& key) const
+{
+    return remove_tree(inside_path(key));
+}
+
+Result<std::vector<RunKey>> StateDir::runs() const
+{
+    return keys_in(path_ + "/runs");
+}
+
+Status StateDir::drop_dead_locks() const
+{
+    AH_TRY(const auto names, names_in(path_ + "/locks"), "list the locks");
+    for (const std::string& name : names)
+        AH_CHECK(FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
+    return {}; // each was let go, and so removed, at once
+}
+
+Result<std::optional<Record>> StateDir::read(const RunKey& key) const
+{
+    AH_TRY(auto text, read_file(run_path(key) + "/record.json", largest_record),
+           "read the record of run " + key.text());
+    if (!text)
+        return std::nullopt;
+    AH_TRY(auto record, parse_record(*std::move(text)), "read the record of run " + key.text());
+    if (record.key != key.text()) {
+        return fail(Code::network_setup_failed,
+                    "read the record of run " + key.text() + ": it is another run's");
+    }
+    return record;
+}
+
+Result<std::vector<Record>> StateDir::living_in(const FileIdentity& netns) const
+{
+    const std::string named = '"' + netns.text() + '"';
+    AH_TRY(const auto keys, runs(), "list the runs");
+    std::vector<Record> found;
+    for (const RunKey& key : keys) {
+        auto text = read_file(run_path(key) + "/record.json", largest_record);
+        if (!text || !*text || !(*text)->contains(named))
+            continue;
+        auto record = parse_record(**std::move(text));
+        if (record && record->key == key.text() && record->state == RunState::enforced &&
+            record->netns == netns && is_alive(record->init))
+            found.push_back(*std::move(record));
+    }
+    return found;
+}
+
+Status StateDir::write(const Record& record) const
+{
+    AH_TRY(const RunKey key, RunKey::parse(record.key), "write a record");
+    const std::string text = to_json(record);
+    if (text.size() > largest_record) // what nobody can read nobody can tear down
+        return fail_errno("write the record of run " + record.key, EFBIG);
+    return replace_file(run_path(key) + "/record.json", text, 0600);
+}
+
+Status StateDir::write_last(Record record) const
+{
+    Status written = write(record);
+    if (written || written.error().number != EFBIG)
+        return written;
+    record.more_denied = record.more_denied || !record.denied.empty();
+    record.denied.clear();
+    record.advice = {"its advice, and what it was refused, grew too long to be kept"};
+    return write(record);
+}
+
+Status StateDir::archive(const Record& record) const
+{
+    AH_CHECK(write_last(record), "archive the record");
+    const std::string from = path_ + "/runs/" + record.key + "/record.json";
+    const std::string ended = path_ + "/ended";
+    const std::string to = ended + "/" + record.key + "." + record.generation + ".json";
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        return fail_errno("move the record to " + to, errno);
+    return prune(ended, most_ended + spare_ended);
+}
+
+Status StateDir::drop_old_ended() const
+{
+    return prune(path_ + "/ended", 0);
+}
+
+Result<std::vector<Record>> StateDir::ended() const
+{
+    const std::string ended = path_ + "/ended";
+    AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    // Seconds do not tell two ends of one id apart, the files' own times do.
+    using Written = std::pair<std::int64_t, Record>;
+    std::vector<Written> found;
+    for (const std::string& name : names) {
+        const std::string path = ended + "/" + name;
+        struct stat file = {};
+        AH_TRY(auto text, read_file(path, largest_record));
+        auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
+        if (record && ::stat(path.c_str(), &file) == 0) { // else pruned, or a newer version's
+            found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
+                               *std::move(record));
+        }
+    }
+    std::ranges::sort(found, std::greater(), [](const Written& written) {
+        const Record& record = written.second;
+        return std::tuple(record.ended, record.created, written.first, record.key);
+    });
+    std::vector<Record> records;
+    for (Written& written : found)
+        records.push_back(std::move(written.second));
+    return records;
+}
+
+Result<RunLock> RunLock::take(const StateDir& state, const RunKey& key,
+                              std::chrono::milliseconds bound)
+{
+    AH_TRY(auto lock, FileLock::take(state.path() + "/locks/" + key.text(), bound),
+           "lock run " + key.text());
+    return RunLock(std::move(lock));
+}
+
+Result<std::optional<RunLock>> RunLock::try_take(const StateDir& state, const RunKey& key)
+{
+    AH_TRY(auto lock, FileLock::try_take(state.path() + "/locks/" + key.text()),
+           "lock run " + key.text());
+    if (!lock)
+        return std::nullopt;
+    return RunLock(*std::move(lock));
+}
+
+} // namespace anchorhold

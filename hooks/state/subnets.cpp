@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/subnets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <dirent.h>
+#include <memory>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr unsigned subnet_length = 30;
+constexpr std::uint32_t subnet_size = 4;
+constexpr std::string_view suffix = "/30";
+constexpr std::size_t most_named = 5; // routes, in a message
+
+std::uint32_t mask_of(unsigned length)
+{
+    return length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
+}
+
+std::string folder_of(const StateDir& state)
+{
+    return state.path() + "/subnets";
+}
+
+std::string name_of(const Subnet& subnet)
+{
+    std::string text = subnet.text();
+    text.resize(text.size() - suffix.size());
+    return text;
+}
+
+std::string path_of(const StateDir& state, const Subnet& subnet)
+{
+    return folder_of(state) + "/" + name_of(subnet);
+}
+
+// "KEY.GENERATION", the link's text; nothing when there is none.
+Result<std::optional<std::string>> owner_at(const std::string& path)
+{
+    std::array<char, 256> text{};
+    const ssize_t got = ::readlink(path.c_str(), text.data(), text.size());
+    if (got < 0 && errno == ENOENT)
+        return std::nullopt;
+    if (got < 0 && errno == EINVAL)
+        return fail(Code::network_setup_failed, path + " is no reservation; remove it");
+    if (got < 0)
+        return fail_errno("read the reservation " + path, errno);
+    return std::string(text.data(), static_cast<std::size_t>(got));
+}
+
+std::string owner_text(const RunKey& key, std::string_view generation)
+{
+    return key.text() + "." + std::string(generation);
+}
+
+// A hold that a crash left: nobody but us touches it, for we hold the run's lock.
+Status drop_own(const std::string& path, const RunKey& key)
+{
+    AH_TRY(const auto owner, owner_at(path));
+    if (owner && owner->starts_with(key.text() + ".") && ::unlink(path.c_str()) != 0)
+        return fail_errno("take the reservation " + path + " over", errno);
+    return {};
+}
+
+// Whether it is ours now; else somebody holds it.
+Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_view generation)
+{
+    const std::string owner = owner_text(key, generation);
+    int made = ::symlink(owner.c_str(), path.c_str());
+    if (made != 0 && errno == EEXIST) {
+        AH_CHECK(drop_own(path, key));
+        made = ::symlink(owner.c_str(), path.c_str());
+    }
+    if (made != 0 && errno != EEXIST)
+        return fail_errno("make the reservation " + path, errno);
+    return made == 0;
+}
+
+bool overlap(const RoutedRange& range, const Subnet& subnet)
+{
+    return range.base <= subnet.base + (subnet_size - 1) && subnet.base <= range.last();
+}
+
+std::string names_of(const std::vector<RoutedRange>& ranges)
+{
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ranges.size(), most_named); ++i)
+        text += (i == 0 ? "" : ", ") + ranges[i].text();
+    if (ranges.size() > most_named)
+        text += " and " + std::to_string(ranges.size() - most_named) + " more";
+    return text;
+}
+
+// What takes places of the pool, but for our own links' routes, which lie in what is held.
+std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRange> routed,
+                                   const std::vector<Hold>& holds)
+{
+    std::erase_if(routed, [&](const RoutedRange& range) {
+        return range.last() < pool.base || pool.last() < range.base ||
+               std::ranges::any_of(
+                   holds,
+                   [&range](const Hold& hold) {
+                       return range.length >= subnet_length && overlap(range, hold.subnet);
+                   });
+    });
+    return RoutedList(std::move(routed)).ranges();
+}
+
+std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
+                               const std::vector<RoutedRange>& routed)
+{
+    const RoutedRange places = RoutedRange::of(pool);
+    AH_TRY(auto holds, held_subnets(state), "count what is held of the pool " + pool.text());
+    std::erase_if(holds, [&](const Hold& hold) { return !overlap(places, hold.subnet); });
+    const std::vector<RoutedRange> others = others_in(places, routed, holds);
+    if (holds.empty()) {
+        return fail(Code::network_setup_failed,
+                    "every subnet of the pool " + pool.text() + " is routed: " + names_of(others));
+    }
+    const std::string runs = holds.size() == 1 ? " run is" : " runs are";
+    return fail(Code::network_setup_failed,
+                "the pool " + pool.text() + " is used up: " + std::to_string(holds.size()) + runs +
+                    " live" +
+                    (others.empty() ? "" : ", and the rest is routed: " + names_of(others)));
+}
+
+} // namespace
+
+RoutedRange RoutedRange::of(const Prefix& prefix)
+{
+    std::uint32_t base = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        base = (base << 8) | prefix.bytes()[i];
+    return {base, prefix.length(), 0};
+}
+
+std::uint32_t RoutedRange::last() const
+{
+    return base | ~mask_of(length);
+}
+
+std::string RoutedRange::text() const
+{
+    return dotted(base) + "/" + std::to_string(length);
+}
+
+RoutedList::RoutedList(std::vector<RoutedRange> ranges)
+{
+    std::ranges::sort(ranges, [](const RoutedRange& one, const RoutedRange& other) {
+        return one.base != other.base ? one.base < other.base : one.length < other.length;
+    });
+    for (const RoutedRange& range : ranges) {
+        if (ranges_.empty() || range.base > ranges_.back().last())
+            ranges_.push_back(range);
+    }
+}
+
+std::optional<RoutedRange> RoutedList::touching(const Subnet& subnet) const
+{
+    // They are disjoint: the first that does not end before the subnet begins decides.
+    const auto found = std::ranges::lower_bound(ranges_, subnet.base, {}, &RoutedRange::last);
+    return found != ranges_.end() && overlap(*found, subnet) ? std::optional(*found) : std::nullopt;
+}
+
+Result<Walk> Walk::through(const Prefix& pool, const RunKey& key)
+{
+    if (!pool.is_v4() || pool.length() > subnet_length)
+        return fail(Code::invalid_policy, "the pool " + pool.text() + " has no room for a /30");
+    const std::uint32_t places = std::uint32_t{1} << (subnet_length - pool.length());
+    std::uint64_t named = 0; // 12 hexadecimal digits
+    std::from_chars(key.text().data(), key.text().data() + key.text().size(), named, 16);
+    return Walk(RoutedRange::of(pool).base, places, static_cast<std::uint32_t>(named % places));
+}
+
+Subnet Walk::at(std::uint32_t turn) const
+{
+    return {base_ + (start_ + turn) % places_ * subnet_size};
+}
+
+std::uint32_t Walk::turn_of(const Subnet& subnet) const
+{
+    return ((subnet.base - base_) / subnet_size + places_ - start_) % places_;
+}
+
+std::optional<Subnet> Walk::next()
+{
+    if (turn_ >= places_)
+        return std::nullopt;
+    ++steps_;
+    return at(turn_++);
+}
+
+void Walk::jump_over(const RoutedRange& range)
+{
+    // Both are blocks of addresses: a range that ends behind the pool holds all of it.
+    turn_ += (range.last() - at(turn_ - 1).base) / subnet_size;
+}
+
+Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
+                              const Prefix& pool, const AskRouted& routed)
+{
+    AH_TRY(Walk walk, Walk::through(pool, key), "reserve a subnet");
+    std::vector<RoutedRange> met;
+    while (const auto subnet = walk.next()) {
+        AH_TRY(const bool ours, try_hold(path_of(state, *subnet), key, generation),
+               "reserve a subnet");
+        if (!ours)
+            continue;
+        const auto asked = routed(*subnet);
+        const auto range = asked ? *asked : std::nullopt;
+        if (asked && !range)
+            return *subnet;
+        AH_CHECK(release_subnet(state, key, generation, *subnet));
+        AH_CHECK(asked, "reserve a subnet");
+        if (range) {
+            walk.jump_over(*range);
+            met.push_back(*range);
+        }
+    }
+    return used_up(state, pool, met);
+}
+
+Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
+                      const Subnet& subnet)
+{
+    const std::string path = path_of(state, subnet);
+    AH_TRY(const auto owner, owner_at(path), "release the subnet " + subnet.text());
+    if (owner != owner_text(key, generation))
+        return {};
+    if (::unlink(path.c_str()) != 0)
+        return fail_errno("release the subnet " + subnet.text(), errno);
+    return {};
+}
+
+Result<std::vector<Hold>> held_subnets(const StateDir& state)
+{
+    struct Closer {
+        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+    };
+    const std::string folder = folder_of(state);
+    const std::unique_ptr<DIR, Closer> directory(::opendir(folder.c_str()));
+    if (!directory)
+        return fail_errno("open directory " + folder, errno);
+    std::vector<Hold> holds;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string name = entry->d_name;
+        std::string text = name;
+        text += suffix;
+        const auto subnet = Subnet::parse(text, Code::network_setup_failed);
+        const auto read = owner_at(folder + "/" + name);
+        const std::string owner = read ? read->value_or("") : "";
+        const std::size_t dot = owner.find('.');
+        if (subnet && dot != std::string::npos) // else no reservation, or released meanwhile
+            holds.push_back({*subnet, owner.substr(0, dot), owner.substr(dot + 1)});
+        errno = 0;
+    }
+    if (errno != 0)
+        return fail_errno("list " + folder, errno);
+    std::ranges::sort(holds, {}, [](const Hold& hold) { return hold.subnet.base; });
+    return holds;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/engine/setup.hpp"
+
+#include "schema/engine/engine_parts.hpp"
+#include "schema/json/toml.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::array<std::string_view, 4> engine_words{"podman", "docker", "containerd", "crio"};
+constexpr std::array<std::string_view, fault_kinds> fault_words{
+    "engine_unusable", "config_unreadable",  "no_handler",        "wrong_section",
+    "key_misspelt",    "not_effective",      "no_binary",         "other_program",
+    "handler_unknown", "handler_misspelt",   "shim_missing",      "shim_unsafe",
+    "shim_other",      "options_wrong",      "policy_missing",    "policy_unreadable",
+    "profile_unknown", "profile_not_chosen", "pods_not_expected", "annotations_dropped",
+    "no_record",       "leaves_no_record",   "wrong_profile",     "wrong_state",
+    "run_refused",     "run_failed",         "not_run",           "left_over"};
+
+constexpr std::string_view cri_1 = "cri"; // of config version 1; then 2; then 3 and later
+constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";
+constexpr std::string_view cri_3 = "io.containerd.cri.v1.runtime";
+
+std::optional<json::View> at(json::View view, std::initializer_list<std::string_view> keys)
+{
+    std::optional<json::View> found = view;
+    for (const std::string_view key : keys) {
+        found = found->find(key);
+        if (!found)
+            return std::nullopt;
+    }
+    return found;
+}
+
+// Of what is written wrongly the engine itself complains; here it is simply not there.
+std::string text_at(json::View view, std::initializer_list<std::string_view> keys)
+{
+    const auto found = at(view, keys);
+    const auto text = found ? found->string() : std::string();
+    return text ? *text : std::string();
+}
+
+std::vector<std::string> texts(const std::optional<json::View>& list)
+{
+    std::vector<std::string> found;
+    if (list && list->kind() == json::Kind::array) {
+        for (const json::View& item : list->items()) {
+            if (auto text = item.string())
+                found.push_back(*std::move(text));
+        }
+    }
+    return found;
+}
+
+std::vector<json::View> members(const std::optional<json::View>& table)
+{
+    return table && table->kind() == json::Kind::object ? table->items()
+                                                        : std::vector<json::View>();
+}
+
+std::vector<std::string> one_unless_empty(std::string text)
+{
+    return text.empty() ? std::vector<std::string>() : std::vector<std::string>{std::move(text)};
+}
+
+void put(EngineSetup& setup, Handler handler)
+{
+    std::erase_if(setup.handlers, [&](const Handler& other) { return other.name == handler.name; });
+    setup.handlers.push_back(std::move(handler));
+}
+
+// containers.conf(5): [engine.runtimes] lists paths of which the first that exists is taken.
+void read_podman(json::View root, EngineSetup& setup, std::vector<std::string>& json_capable)
+{
+    for (const json::View& list : members(at(root, {"engine", "runtimes"})))
+        put(setup, {.name = list.key(), .programs = texts(list)});
+    if (const std::string name = text_at(root, {"engine", "runtime"}); !name.empty())
+        setup.fallback = name;
+    if (const auto list = at(root, {"engine", "runtime_supports_json"}))
+        json_capable = texts(list);
+}
+
+void name_fallback(EngineSetup& setup)
+{
+    // A path may stand where a name does, and is then known by the end of it.
+    if (setup.fallback.starts_with('/') && names_us(setup.fallback))
+        put(setup, {.name = setup.fallback, .programs = {setup.fallback}});
+}
+
+void note_podman(EngineSetup& setup, const std::vector<std::string>& json_capable)
+{
+    for (const Handler& handler : setup.handlers) {
+        const std::string known = handler.name.substr(handler.name.rfind('/') + 1);
+        if (handler.ours && std::ranges::find(json_capable, known) == json_capable.end()) {
+            setup.notes.push_back("podman puts words of its own around the errors of " +
+                                  printable(handler.name) +
+                                  ", which is not in its runtime_supports_json");
+        }
+    }
+}
+
+void note_fallback(EngineSetup& setup)
+{
+    const Handler* const fallback = setup.find(setup.fallback);
+    if (!setup.fallback.empty() && (fallback == nullptr || !fallback->ours)) {
+        setup.notes.push_back("a container that names no runtime runs below " +
+                              printable(setup.fallback) + ", not below anchorhold");
+    }
+}
+
+void read_docker(json::View root, EngineSetup& setup)
+{
+    // As `docker info` spells it, and as daemon.json does.
+    for (const char* const key : {"runtimes", "Runtimes"}) {
+        for (const json::View& runtime : members(root.find(key))) {
+            std::string path = text_at(runtime, {"path"});
+            if (path.empty())
+                path = text_at(runtime, {"options", "BinaryName"});
+            put(setup, {.name = runtime.key(),
+                        .programs = one_unless_empty(std::move(path)),
+                        .arguments = texts(runtime.find("runtimeArgs"))});
+        }
+    }
+    for (const char* const key : {"default-runtime", "DefaultRuntime"}) {
+        if (const std::string name = text_at(root, {key}); !name.empty())
+            setup.fallback = name;
+    }
+}
+
+void read_containerd(json::View root, EngineSetup& setup)
+{
+    for (const std::string_view plugin : {cri_2, cri_3}) { // it dumps one of them
+        const auto section = at(root, {"plugins", plugin, "containerd"});
+        if (!section)
+            continue;
+        for (const json::View& runtime : members(section->find("runtimes"))) {
+            put(setup, {.name = runtime.key(),
+                        .programs = one_unless_empty(text_at(runtime, {"options", "BinaryName"})),
+                        .pod_globs = texts(runtime.find("pod_annotations")),
+                        .container_globs = texts(runtime.find("container_annotations"))});
+        }
+        setup.fallback = text_at(*section, {"default_runtime_name"});
+    }
+}
+
+// crio.conf(5): without a runtime_path the program is looked for by the handler's name.
+void read_crio(json::View root, EngineSetup& setup)
+{
+    for (const json::View& runtime : members(at(root, {"crio", "runtime", "runtimes"}))) {
+        std::string path = text_at(runtime, {"runtime_path"});
+        put(setup,
+            {.name = runtime.key(), .programs = {path.empty() ? runtime.key() : std::move(path)}});
+    }
+    if (const std::string name = text_at(root, {"crio", "runtime", "default_runtime"});
+        !name.empty())
+        setup.fallback = name;
+}
+
+// Levenshtein's distance.
+std::size_t distance(std::string_view one, std::string_view other)
+{
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const std::size_t change = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+void say_if_none(EngineSetup& setup)
+{
+    const bool told = std::ranges::any_of(setup.handlers, &Handler::ours) || !setup.faults.empty();
+    if (told)
+        return;
+    // podman has nothing to restart, and may be told by a hook, where no runtime is to be added.
+    const std::string remedy =
+        setup.engine == Engine::podman
+            ? "copy contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this"
+            : "copy from contrib/" + std::string(word_for(setup.engine)) + ", then restart it";
+    setup.faults.push_back({.kind = FaultKind::no_handler,
+                            .handler = {},
+                            .says = "its configuration does not name anchorhold",
+                            .remedy = remedy});
+}
+
+} // namespace
+
+std::string_view word_for(Engine engine)
+{
+    return engine_words.at(static_cast<std::size_t>(engine));
+}
+
+std::optional<Engine> engine_from(std::string_view word)
+{
+    if (word == "cri-o")
+        return Engine::crio;
+    for (const Engine engine : {Engine::podman, Engine::docker, Engine::containerd, Engine::crio}) {
+        if (word == word_for(engine))
+            return engine;
+    }
+    return std::nullopt;
+}
+
+std::string_view word_for(FaultKind kind)
+{
+    return fault_words.at(static_cast<std::size_t>(kind));
+}
+
+const Handler* EngineSetup::find(std::string_view name) const
+{
+    const auto found = std::ranges::find(handlers, name, &Handler::name);
+    return found == handlers.end() ? nullptr : &*found;
+}
+
+bool EngineSetup::has_fault(FaultKind kind, std::string_view handler) const
+{
+    return std::ranges::any_of(
+        faults, [&](const Fault& fault) { return fault.kind == kind && fault.handler == handler; });
+}
+
+bool names_us(std::string_view program)
+{
+    const std::string_view name = program.substr(program.rfind('/') + 1);
+    return name == "anchorhold" ||
+           (name.starts_with("anchorhold-") && !name.contains('.') && !name.contains(' '));
+}
+
+std::string nearest(std::string_view wanted, const std::vector<std::string>& words)
+{
+    constexpr std::size_t far = 3;
+    std::string best;
+    std::size_t least = far;
+    for (const std::string& word : words) {
+        const std::size_t changes = distance(wanted, word);
+        if (changes < least) {
+            least = changes;
+            best = word;
+        }
+    }
+    return best;
+}
+
+Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file)
+{
+    if (engine == Engine::docker)
+        return json::Document::parse(file.text, Code::invalid_request);
+    AH_TRY(std::string text, toml_as_json(file.text));
+    return json::Document::parse(std::move(text), Code::invalid_request);
+}
+
+std::int64_t config_version(Engine engine, json::View root)
+{
+    if (engine != Engine::containerd)
+        return 0;
+    const auto said = root.find("version");
+    const auto version = said ? said->integer() : Result<std::int64_t>(1);
+    return version ? *version : 1;
+}
+
+std::vector<Keys> right_places(Engine engine, std::int64_t version)
+{
+    const std::string plugin(version <= 1 ? cri_1 : version == 2 ? cri_2 : cri_3);
+    switch (engine) {
+    case Engine::podman: return {{"engine", "runtimes", "*", "[]"}, {"engine", "runtime"}};
+    case Engine::docker:
+        return {{"runtimes", "*", "path"}, {"runtimes", "*", "options", "BinaryName"}};
+    case Engine::containerd:
+        return {{"plugins", plugin, "containerd", "runtimes", "*", "options", "BinaryName"}};
+    case Engine::crio: return {{"crio", "runtime", "runtimes", "*", "runtime_path"}};
+    }
+    std::abort(); // a byte that is no Engine
+}
+
+std::string section_text(Engine engine, const Keys& keys)
+{
+    std::string text;
+    for (const std::string& key : keys) {
+        text += text.empty() ? "" : ".";
+        text += key.contains('.') ? in_quotes(key) : printable(key);
+    }
+    return engine == Engine::docker ? text : "[" + text + "]";
+}
+
+EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
+                       const std::vector<EngineFile>& written)
+{
+    EngineSetup setup{.engine = engine, .handlers = {}, .fallback = {}, .faults = {}, .notes = {}};
+    std::vector<std::string> json_capable;
+    bool readable = false;
+    for (const EngineFile& file : effective) {
+        const auto document = parse_engine_file(engine, file);
+        if (!document) {
+            setup.faults.push_back({.kind = FaultKind::config_unreadable,
+                                    .handler = {},
+                                    .says = file.path + ": " + document.error().what,
+                                    .remedy = "correct that line"});
+            continue;
+        }
+        readable = true;
+        switch (engine) {
+        case Engine::podman: read_podman(document->root(), setup, json_capable); break;
+        case Engine::docker: read_docker(document->root(), setup); break;
+        case Engine::containerd: read_containerd(document->root(), setup); break;
+        case Engine::crio: read_crio(document->root(), setup); break;
+        }
+    }
+    if (engine == Engine::podman)
+        name_fallback(setup);
+    std::ranges::sort(setup.handlers, {}, &Handler::name);
+    for (Handler& handler : setup.handlers) {
+        handler.ours = names_us(handler.name) || std::ranges::any_of(handler.programs, names_us);
+    }
+    if (engine == Engine::podman)
+        note_podman(setup, json_capable);
+    const EngineSays says = readable ? EngineSays::handlers : EngineSays::nothing;
+    for (const EngineFile& file : written)
+        look_at_written(file, says, setup);
+    note_fallback(setup);
+    if (readable || written.empty())
+        say_if_none(setup);
+    return setup;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/import/import.hpp"
+
+#include "schema/import/import_parts.hpp"
+#include "schema/policy.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace anchorhold {
+namespace {
+
+std::string lower(std::string_view text)
+{
+    std::string small(text);
+    for (char& c : small)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return small;
+}
+
+// "pypi.org", "[2001:db8::/32]:53": what a person would have written; nothing: it takes an object.
+std::optional<std::string> short_text(const AllowRule& rule, ListKind kind)
+{
+    std::string text = text_of(rule.to);
+    const auto* const range = std::get_if<Prefix>(&rule.to);
+    if (range != nullptr && range->is_single())
+        text.resize(text.rfind('/'));
+    const PortRange first = rule.ports[0];
+    const bool one = kind == ListKind::allow
+                         ? rule.ports == std::vector{PortRange{first.first, first.first, false}}
+                         : rule.ports == both_protocols(first.first, first.first);
+    if (!rule.except.empty() || (!one && (kind == ListKind::allow || rule.ports != all_ports())))
+        return std::nullopt;
+    if (!one || rule.ports == std::vector{PortRange{}})
+        return text;
+    const bool brackets = range != nullptr && !range->is_v4();
+    return (brackets ? "[" + text + "]:" : text + ":") + std::to_string(first.first);
+}
+
+void write_rule(json::Writer& out, const AllowRule& rule)
+{
+    out.begin_object().member("to", text_of(rule.to)).key("ports").begin_array();
+    for (const PortRange& range : rule.ports) {
+        out.begin_object().key("port").integer(range.first);
+        if (range.last != range.first)
+            out.key("endPort").integer(range.last);
+        out.member("protocol", range.udp ? "UDP" : "TCP").end_object();
+    }
+    out.end_array();
+    if (!rule.except.empty()) {
+        out.key("except").begin_array();
+        for (const Prefix& hole : rule.except)
+            out.string(hole.text());
+        out.end_array();
+    }
+    out.end_object();
+}
+
+void write_rules(json::Writer& out, ListKind kind, const std::vector<AllowRule>& rules)
+{
+    out.key(kind == ListKind::allow ? "allow" : "deny").begin_array();
+    for (const AllowRule& rule : rules) {
+        if (const auto text = short_text(rule, kind)) {
+            out.string(*text);
+        } else {
+            write_rule(out, rule);
+        }
+    }
+    out.end_array();
+}
+
+std::string write_policy(const Draft& draft)
+{
+    json::Writer out(json::Layout::pretty);
+    out.begin_object().key("version").integer(1);
+    out.member("default", draft.profiles.size() == 1 ? draft.profiles[0].name : "off");
+    if (!draft.deny.empty())
+        write_rules(out, ListKind::deny, draft.deny);
+    out.key("profiles").begin_object();
+    for (const ImportedProfile& profile : draft.profiles) {
+        out.key(profile.name).begin_object();
+        out.member("egress", profile.allow.empty() ? "off" : "allowlist");
+        if (!profile.allow.empty())
+            write_rules(out, ListKind::allow, profile.allow);
+        out.end_object();
+    }
+    out.end_object().end_object();
+    return out.take();
+}
+
+Result<Draft> read(std::string_view format, json::View root)
+{
+    if (format == "srt")
+        return draft_from_srt(root);
+    if (format == "networkpolicy")
+        return draft_from_networkpolicy(root);
+    return draft_from_opensandbox(root);
+}
+
+Status check_json(std::string_view format, std::string_view text)
+{
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && text[first] == '{')
+        return {};
+    if (format != "networkpolicy")
+        return fail(Code::invalid_request, "the document: expected a JSON object");
+    return fail(Code::invalid_request,
+                "the document: expected a JSON object; YAML becomes one by kubectl create "
+                "--dry-run=client -o json -f FILE, what a cluster has by kubectl get "
+                "networkpolicy NAME -o json");
+}
+
+} // namespace
+
+std::vector<PortRange> both_protocols(std::uint16_t first, std::uint16_t last)
+{
+    return {{first, last, false}, {first, last, true}};
+}
+
+std::vector<PortRange> all_ports()
+{
+    return both_protocols(1, 65535);
+}
+
+Result<Destination> imported_destination(std::string_view text)
+{
+    AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request));
+    const auto* const address = std::get_if<Prefix>(&to);
+    if (address != nullptr && address->is_v4() && text.contains(':'))
+        return fail(Code::invalid_request, in_quotes(text) + " is an IPv4 address written as IPv6");
+    return to;
+}
+
+Result<Destination> imported_pattern(std::string_view text)
+{
+    const bool wild = text.starts_with("*.");
+    if (text.substr(wild ? 1 : 0).contains('*'))
+        return fail(Code::invalid_request, in_quotes(text) + " has a wildcard that is not \"*.\"");
+    return imported_destination(wild ? "*" + std::string(text) : std::string(text));
+}
+
+void Draft::lose(json::View at, std::string_view sentence)
+{
+    losses.push_back(at.wrong(sentence).what);
+}
+
+void Draft::allow(ImportedProfile& profile, json::View at, AllowRule rule)
+{
+    if (const auto* const name = std::get_if<NamePattern>(&rule.to)) {
+        const std::string text = name->text();
+        if (text == "localhost" || text.ends_with(".localhost"))
+            return lose(at, "no rule leads to a loopback; an endpoint does");
+        if (!name->is_exact())
+            return lose(at, "a wildcard cannot be looked up when a run is created; list the names");
+    } else if (is_covered(std::get<Prefix>(rule.to), always_denied(Network::default_pool()))) {
+        return lose(at, text_of(rule.to) + " is what no run reaches");
+    }
+    // More than that is refused in the end.
+    if (profile.allow.size() <= most_rules &&
+        std::ranges::find(profile.allow, rule) == profile.allow.end())
+        profile.allow.push_back(std::move(rule));
+}
+
+Result<Imported> import_policy(std::string_view format, std::string text)
+{
+    if (std::ranges::find(import_formats, format) == import_formats.end())
+        return fail(Code::invalid_request, "no format is called " + in_quotes(format));
+    AH_CHECK(check_json(format, text));
+    AH_TRY(const json::Document document,
+           json::Document::parse(std::move(text), Code::invalid_request));
+    AH_TRY(Draft draft, read(format, document.root()));
+    Imported imported{write_policy(draft), std::move(draft.losses)};
+    // Its limits are the policy's: so many rules, so many names.
+    if (auto policy = parse_policy(imported.policy); !policy) {
+        policy.error().code = Code::invalid_request;
+        return std::unexpected(std::move(policy).error().in("what would come out"));
+    }
+    return imported;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/rules/destination.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr unsigned mapped_bits = 96;
+constexpr std::size_t longest_name = 253;
+constexpr std::size_t longest_label = 63;
+
+bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+std::optional<unsigned> prefix_length(std::string_view text, unsigned most)
+{
+    unsigned length = 0;
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, ec] = std::from_chars(begin, end, length);
+    const bool padded = text.size() > 1 && text.front() == '0';
+    if (ec != std::errc() || stop != end || padded || length > most)
+        return std::nullopt;
+    return length;
+}
+
+bool is_label(std::string_view label)
+{
+    return !label.empty() && label.size() <= longest_label &&
+           std::ranges::all_of(label, [](char c) {
+               return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
+           });
+}
+
+bool is_name(std::string_view name)
+{
+    if (name.size() > longest_name)
+        return false;
+    while (true) {
+        const std::size_t dot = name.find('.');
+        if (!is_label(name.substr(0, dot)))
+            return false;
+        if (dot == std::string_view::npos)
+            return true;
+        name.remove_prefix(dot + 1);
+    }
+}
+
+// inet_aton(3) and URL parsers take a host that ends in a number for an address.
+bool ends_in_number(std::string_view text)
+{
+    const std::string_view last = text.substr(text.rfind('.') + 1);
+    return last.starts_with("0x") || (!last.empty() && std::ranges::all_of(last, is_digit));
+}
+
+bool looks_like_address(std::string_view text)
+{
+    return text.find_first_of(":/") != std::string_view::npos || ends_in_number(text);
+}
+
+} // namespace
+
+Result<Prefix> Prefix::parse(std::string_view text, Code code)
+{
+    const std::size_t slash = text.find('/');
+    const std::string address(text.substr(0, slash));
+    Prefix prefix;
+    prefix.v4_ = address.find(':') == std::string::npos;
+    // inet_pton(3) stops at a NUL, so one would hide what follows.
+    if (address.find('\0') != std::string::npos ||
+        inet_pton(prefix.v4_ ? AF_INET : AF_INET6, address.c_str(), prefix.bytes_.data()) != 1)
+        return fail(code, in_quotes(text) + " is not an address");
+    prefix.length_ = prefix.bits();
+    if (slash != std::string_view::npos) {
+        const auto length = prefix_length(text.substr(slash + 1), prefix.bits());
+        if (!length) {
+            return fail(code, in_quotes(text) + " has no prefix length of 0 to " +
+                                  std::to_string(prefix.bits()));
+        }
+        prefix.length_ = *length;
+    }
+    if (!prefix.has_only_zeros_beyond())
+        return fail(code, in_quotes(text) + " has bits set beyond its prefix length");
+    // The bits of ::ffff: are set, so the length is at least theirs.
+    if (!prefix.v4_ && std::equal(mapped.begin(), mapped.end(), prefix.bytes_.begin())) {
+        std::rotate(prefix.bytes_.begin(), prefix.bytes_.begin() + mapped.size(),
+                    prefix.bytes_.end());
+        std::fill(prefix.bytes_.begin() + 4, prefix.bytes_.end(), std::uint8_t{0});
+        prefix.v4_ = true;
+        prefix.length_ -= mapped_bits;
+    }
+    return prefix;
+}
+
+bool Prefix::has_only_zeros_beyond() const
+{
+    for (unsigned bit = length_; bit < bits(); ++bit) {
+        if ((bytes_[bit / 8] & (0x80U >> (bit % 8))) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool Prefix::contains(const Prefix& other) const
+{
+    if (v4_ != other.v4_ || length_ > other.length_)
+        return false;
+    for (unsigned bit = 0; bit < length_; ++bit) {
+        if (((bytes_[bit / 8] ^ other.bytes_[bit / 8]) & (0x80U >> (bit % 8))) != 0)
+            return false;
+    }
+    return true;
+}
+
+Prefix Prefix::half(std::uint8_t which) const
+{
+    Prefix part = *this;
+    if (which != 0)
+        part.bytes_[length_ / 8] |= static_cast<std::uint8_t>(0x80U >> (length_ % 8));
+    part.length_ = length_ + 1;
+    return part;
+}
+
+std::string Prefix::text() const
+{
+    std::array<char, INET6_ADDRSTRLEN> address{};
+    inet_ntop(v4_ ? AF_INET : AF_INET6, bytes_.data(), address.data(), address.size());
+    return std::string(address.data()) + "/" + std::to_string(length_);
+}
+
+// Halves are looked at only where some of `by` lie inside, so the work is bounded by their number
+// times the address length.
+bool is_covered(const Prefix& range, const std::vector<Prefix>& by)
+{
+    std::vector<Prefix> inside;
+    for (const Prefix& other : by) {
+        if (other.contains(range))
+            return true;
+        if (range.contains(other))
+            inside.push_back(other);
+    }
+    return !inside.empty() && is_covered(range.half(0), inside) &&
+           is_covered(range.half(1), inside);
+}
+
+Result<NamePattern> NamePattern::parse(std::string_view text, Code code)
+{
+    Depth depth = Depth::exact;
+    std::string_view name = text;
+    if (name.starts_with("**.")) {
+        depth = Depth::any;
+        name.remove_prefix(3);
+    } else if (name.starts_with("*.")) {
+        depth = Depth::one;
+        name.remove_prefix(2);
+    }
+    if (!is_name(name) || ends_in_number(name)) {
+        return fail(code, in_quotes(text) + " is not a host name: lower-case labels of "
+                                            "[a-z0-9_-], other scripts as xn--, no final dot");
+    }
+    return NamePattern(depth, name);
+}
+
+bool NamePattern::covers(const NamePattern& other) const
+{
+    const std::string_view name = other.name_;
+    const std::size_t dot = name.find('.');
+    const bool is_child = dot != std::string_view::npos && name.substr(dot + 1) == name_;
+    switch (depth_) {
+    case Depth::exact: return *this == other;
+    case Depth::one: return *this == other || (other.is_exact() && is_child);
+    case Depth::any: return name.ends_with("." + name_) || (!other.is_exact() && name == name_);
+    }
+    std::abort(); // a byte that is no Depth: refuse to guess
+}
+
+std::string NamePattern::text() const
+{
+    switch (depth_) {
+    case Depth::exact: return name_;
+    case Depth::one: return "*." + name_;
+    case Depth::any: return "**." + name_;
+    }
+    std::abort();
+}
+
+Result<Destination> parse_destination(std::string_view text, Code code)
+{
+    if (looks_like_address(text)) {
+        AH_TRY(const Prefix prefix, Prefix::parse(text, code));
+        return prefix;
+    }
+    AH_TRY(NamePattern name, NamePattern::parse(text, code));
+    return name;
+}
+
+std::string text_of(const Destination& destination)
+{
+    return std::visit([](const auto& one) { return one.text(); }, destination);
+}
+
+bool covers(const Destination& whole, const Destination& part)
+{
+    if (whole.index() != part.index())
+        return false;
+    if (const auto* range = std::get_if<Prefix>(&whole))
+        return range->contains(std::get<Prefix>(part));
+    return std::get<NamePattern>(whole).covers(std::get<NamePattern>(part));
+}
+
+} // namespace anchorhold

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/config/oci_keys.hpp"
+
+#include <algorithm>
+
+namespace anchorhold {
+namespace {
+
+// An object of fixed shape: where it stands, and its members (runtime-spec 1.3, config.md and
+// config-linux.md; "[]" is every element of an array). What is not listed is never descended into.
+struct Shape {
+    std::string_view place;
+    std::string_view names; // separated by blanks
+};
+
+constexpr Shape shapes[] = {
+    {"", "ociVersion process root hostname domainname mounts hooks annotations linux solaris "
+         "windows vm zos freebsd"},
+    {".process", "terminal consoleSize user args commandLine env cwd capabilities rlimits "
+                 "noNewPrivileges apparmorProfile oomScoreAdj scheduler selinuxLabel ioPriority "
+                 "execCPUAffinity"},
+    {".process.user", "uid gid umask additionalGids username"},
+    {".process.capabilities", "bounding effective inheritable permitted ambient"},
+    {".process.rlimits[]", "type hard soft"},
+    {".root", "path readonly"},
+    {".mounts[]", "destination type source options uidMappings gidMappings"},
+    {".mounts[].uidMappings[]", "containerID hostID size"},
+    {".mounts[].gidMappings[]", "containerID hostID size"},
+    {".hooks", "prestart createRuntime createContainer startContainer poststart poststop"},
+    {".hooks.prestart[]", "path args env timeout"},
+    {".hooks.createRuntime[]", "path args env timeout"},
+    {".hooks.createContainer[]", "path args env timeout"},
+    {".hooks.startContainer[]", "path args env timeout"},
+    {".hooks.poststart[]", "path args env timeout"},
+    {".hooks.poststop[]", "path args env timeout"},
+    {".linux", "uidMappings gidMappings sysctl resources cgroupsPath namespaces devices "
+               "netDevices seccomp rootfsPropagation maskedPaths readonlyPaths mountLabel "
+               "intelRdt memoryPolicy personality timeOffsets"},
+    {".linux.uidMappings[]", "containerID hostID size"},
+    {".linux.gidMappings[]", "containerID hostID size"},
+    {".linux.namespaces[]", "type path"},
+    {".linux.devices[]", "path type major minor fileMode uid gid"},
+    {".linux.personality", "domain flags"},
+    {".linux.resources", "devices memory cpu pids blockIO hugepageLimits network rdma unified"},
+    {".linux.resources.devices[]", "allow type major minor access"},
+    {".linux.resources.pids", "limit"},
+    {".linux.seccomp", "defaultAction defaultErrnoRet architectures flags listenerPath "
+                       "listenerMetadata syscalls"},
+    {".linux.seccomp.syscalls[]", "names action errnoRet args"},
+    {".linux.seccomp.syscalls[].args[]", "index value valueTwo op"},
+};
+
+const Shape* shape_at(std::string_view place)
+{
+    const auto found = std::ranges::find(shapes, place, &Shape::place);
+    return found == std::end(shapes) ? nullptr : found;
+}
+
+// Go's encoding/json (fold.go): letters of ASCII, and the only two others that fold to one.
+std::string fold(std::string_view name)
+{
+    std::string out;
+    for (std::size_t at = 0; at < name.size(); ++at) {
+        const std::string_view rest = name.substr(at);
+        if (rest.starts_with("\u017f")) {
+            out += 's';
+            ++at;
+        } else if (rest.starts_with("\u212a")) {
+            out += 'k';
+            at += 2;
+        } else {
+            const char c = name[at];
+            out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+    }
+    return out;
+}
+
+enum class Match : std::uint8_t { none, folded, exact };
+struct Known {
+    Match match = Match::none;
+    std::string_view name;
+};
+
+Known look_up(std::string_view names, std::string_view key)
+{
+    const std::string folded = fold(key);
+    Known found;
+    while (!names.empty()) {
+        const std::string_view name = names.substr(0, names.find(' '));
+        names.remove_prefix(std::min(names.size(), name.size() + 1));
+        if (name == key)
+            return {Match::exact, name};
+        if (fold(name) == folded)
+            found = {Match::folded, name};
+    }
+    return found;
+}
+
+Status check_object(json::View object, const std::string& place);
+
+Status check_member(json::View member, const std::string& place)
+{
+    if (member.kind() == json::Kind::object)
+        return check_object(member, place);
+    if (member.kind() != json::Kind::array || shape_at(place + "[]") == nullptr)
+        return {};
+    for (const json::View& element : member.items()) {
+        if (element.kind() == json::Kind::object) {
+            if (auto status = check_object(element, place + "[]"); !status)
+                return status;
+        }
+    }
+    return {};
+}
+
+// Recurses no deeper than the table.
+Status check_object(json::View object, const std::string& place)
+{
+    const Shape* const shape = shape_at(place);
+    if (shape == nullptr)
+        return {};
+    std::vector<std::string> strangers; // folded
+    for (const json::View& member : object.items()) {
+        const std::string key = member.key();
+        const Known known = look_up(shape->names, key);
+        if (known.match == Match::folded) {
+            return std::unexpected(object.wrong("member " + in_quotes(key, 64) + " reads as \"" +
+                                                std::string(known.name) + "\" to some runtimes"));
+        }
+        if (known.match == Match::none) {
+            strangers.push_back(fold(key));
+        } else if (auto status = check_member(member, place + "." + key); !status) {
+            return status;
+        }
+    }
+    std::ranges::sort(strangers);
+    if (const auto twice = std::ranges::adjacent_find(strangers); twice != strangers.end()) {
+        return std::unexpected(
+            object.wrong("two members read as " + in_quotes(*twice, 64) + " to some runtimes"));
+    }
+    return {};
+}
+
+} // namespace
+
+Status check_oci_keys(json::View config)
+{
+    if (config.kind() != json::Kind::object)
+        return std::unexpected(config.expected("an object"));
+    return check_object(config, "");
+}
+
+} // namespace anchorhold

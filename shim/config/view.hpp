@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json as the runtimes read it: a member that is null is a member that is not there.
+#pragma once
+
+#include "schema/json/json.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anchorhold {
+
+// The sets of process.capabilities.
+constexpr std::array<std::string_view, 5> capability_sets{"bounding", "effective", "inheritable",
+                                                          "permitted", "ambient"};
+
+inline std::optional<json::View> member(const std::optional<json::View>& parent,
+                                        std::string_view key)
+{
+    const auto found = parent ? parent->find(key) : std::nullopt;
+    return found && !found->is_null() ? found : std::nullopt;
+}
+
+// The elements of an array member; none when there is no such member.
+inline Result<std::vector<json::View>> elements(const std::optional<json::View>& parent,
+                                                std::string_view key)
+{
+    const auto found = member(parent, key);
+    return found ? found->array() : Result<std::vector<json::View>>();
+}
+
+// A string member; empty when there is no such member.
+inline Result<std::string> text_of(const std::optional<json::View>& parent, std::string_view key)
+{
+    const auto found = member(parent, key);
+    return found ? found->string() : Result<std::string>("");
+}
+
+} // namespace anchorhold

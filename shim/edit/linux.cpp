@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `linux`. Without one, or without namespaces in it, runc 1.1.5 runs the container in
+// the host's and leaves its mounts there (measured): then all of them are given.
+#include "shim/edit/config_parts.hpp"
+#include "shim/edit/seccomp.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::string_view port_start = "net.ipv4.ip_unprivileged_port_start";
+// runc takes a sysctl's name in either form, as sysctl(8) does.
+constexpr std::string_view port_start_as_path = "net/ipv4/ip_unprivileged_port_start";
+constexpr std::string_view own_network = R"({"type":"network"})";
+constexpr std::string_view own_mounts = R"({"type":"mount"})";
+constexpr std::string_view own_everything =
+    R"({"type":"mount"},{"type":"pid"},{"type":"ipc"},{"type":"uts"},{"type":"network"})";
+
+std::string port_start_member()
+{
+    return json::quote(port_start) + R"(:"53")";
+}
+
+Status edit_namespaces(json::View section, Edits& edits)
+{
+    AH_TRY(const auto namespaces, container(section, "namespaces", json::Kind::array));
+    if (!namespaces || namespaces->size() == 0) {
+        edits.add_to_member(section, "namespaces", json::Kind::array, Side::back,
+                            std::string(own_everything));
+        return {};
+    }
+    bool network = false;
+    bool mount = false;
+    for (const json::View& entry : namespaces->items()) {
+        AH_CHECK(entry.object());
+        const auto type = entry.find("type");
+        if (!type)
+            return std::unexpected(entry.expected("a member \"type\""));
+        AH_TRY(const std::string name, type->string());
+        mount = mount || name == "mount";
+        if (name != "network")
+            continue;
+        // crun takes the host's from a second entry (measured).
+        if (network)
+            return std::unexpected(entry.wrong("a second network namespace"));
+        network = true;
+        if (entry.find("path"))
+            edits.replace(entry, std::string(own_network));
+    }
+    if (!mount)
+        edits.add(*namespaces, Side::back, std::string(own_mounts));
+    if (!network)
+        edits.add(*namespaces, Side::back, std::string(own_network));
+    return {};
+}
+
+Status edit_sysctl(json::View section, Edits& edits)
+{
+    AH_TRY(const auto sysctl, container(section, "sysctl", json::Kind::object));
+    if (!sysctl || (!sysctl->find(port_start) && !sysctl->find(port_start_as_path)))
+        edits.add_to_member(section, "sysctl", json::Kind::object, Side::back, port_start_member());
+    return {};
+}
+
+// linux.resources.GROUP.NAME, where it is a number, becomes what `change` makes of it.
+template <typename Change>
+Status edit_resource(json::View section, std::string_view group, std::string_view name,
+                     Change change, Edits& edits)
+{
+    AH_TRY(const auto resources, container(section, "resources", json::Kind::object));
+    if (!resources)
+        return {};
+    AH_TRY(const auto members, container(*resources, group, json::Kind::object));
+    const auto at = members ? members->find(name) : std::nullopt;
+    if (!at || at->is_null())
+        return {};
+    AH_TRY(const std::int64_t number, at->integer());
+    if (const std::int64_t wanted = change(number); wanted != number)
+        edits.replace(*at, std::to_string(wanted));
+    return {};
+}
+
+Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
+{
+    const auto grown = [extra](std::int64_t number) {
+        const bool fits = number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra;
+        return fits ? number + extra : number;
+    };
+    return edit_resource(section, "pids", "limit", grown, edits);
+}
+
+Status edit_cpu_shares(json::View section, std::int64_t least, Edits& edits)
+{
+    const auto enough = [least](std::int64_t number) { return std::max(number, least); };
+    return edit_resource(section, "cpu", "shares", enough, edits);
+}
+
+bool wants_port_start(const Plan& plan)
+{
+    return plan.free_low_ports && plan.network == NetworkNamespace::own;
+}
+
+std::string whole_section(const Plan& plan)
+{
+    std::string members;
+    const auto add = [&](const std::string& member) {
+        members += (members.empty() ? "" : ",") + member;
+    };
+    if (plan.network == NetworkNamespace::own)
+        add("\"namespaces\":[" + std::string(own_everything) + "]");
+    if (wants_port_start(plan))
+        add("\"sysctl\":{" + port_start_member() + "}");
+    if (plan.seccomp.wanted)
+        add("\"seccomp\":" + whole_profile(plan.seccomp));
+    return members;
+}
+
+} // namespace
+
+Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits)
+{
+    AH_TRY(const auto section, container(config, "linux", json::Kind::object));
+    if (!section || section->size() == 0) {
+        if (const std::string members = whole_section(plan); !members.empty())
+            edits.add_to_member(config, "linux", json::Kind::object, Side::back, members);
+        return std::string();
+    }
+    if (plan.network == NetworkNamespace::own)
+        AH_CHECK(edit_namespaces(*section, edits));
+    if (wants_port_start(plan))
+        AH_CHECK(edit_sysctl(*section, edits));
+    if (plan.extra_pids > 0)
+        AH_CHECK(edit_pids(*section, plan.extra_pids, edits));
+    if (plan.least_cpu_shares > 0)
+        AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits));
+    AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp));
+    edits.take(std::move(seccomp.splices));
+    return std::move(seccomp.obstacle);
+}
+
+} // namespace anchorhold

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our mounts, behind all others. runtime-spec config.md, "Mounts": they happen in listed order.
+#include "shim/edit/config_parts.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace anchorhold {
+namespace {
+
+const std::vector<std::string> file_options{"bind", "ro", "nosuid", "nodev", "noexec"};
+
+std::string mount_entry(std::string_view destination, std::string_view source,
+                        const std::vector<std::string>& options)
+{
+    return "{\"destination\":" + json::quote(destination) +
+           ",\"type\":\"none\",\"source\":" + json::quote(source) +
+           ",\"options\":" + quoted_list(options) + "}";
+}
+
+Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view path)
+{
+    for (const json::View& entry : mounts ? mounts->items() : std::vector<json::View>()) {
+        AH_CHECK(entry.object());
+        const auto destination = entry.find("destination");
+        if (!destination)
+            return std::unexpected(entry.expected("a member \"destination\""));
+        AH_TRY(const std::string text, destination->bytes());
+        if (normal_path(text) == path)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+std::string normal_path(std::string_view path)
+{
+    std::string normal;
+    while (!path.empty()) {
+        const std::string_view name = path.substr(0, path.find('/'));
+        path.remove_prefix(std::min(path.size(), name.size() + 1));
+        if (name == "..") {
+            normal.erase(std::min(normal.size(), normal.rfind('/')));
+        } else if (!name.empty() && name != ".") {
+            normal.append("/").append(name);
+        }
+    }
+    return normal.empty() ? "/" : normal;
+}
+
+Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
+{
+    AH_TRY(const auto mounts, container(config, "mounts", json::Kind::array));
+    std::string list;
+    const auto append = [&](const MountEdit& mount) {
+        list +=
+            (list.empty() ? "" : ",") + mount_entry(mount.destination, mount.source, mount.options);
+    };
+    for (const MountEdit& mount : plan.mounts)
+        append(mount);
+    if (plan.cover_resolv_conf) {
+        AH_TRY(const bool covered, has_mount_at(mounts, "/etc/resolv.conf"));
+        if (covered)
+            append({"/etc/resolv.conf", plan.resolv_conf, file_options});
+    }
+    // Without a resolver the names are nowhere else. So this one is not only covered: where the
+    // engine mounts none it lies on the image's file, which the runtime makes if there is none.
+    if (plan.cover_hosts)
+        append({"/etc/hosts", plan.hosts, file_options});
+    if (!list.empty())
+        edits.add_to_member(config, "mounts", json::Kind::array, Side::back, list);
+    return {};
+}
+
+} // namespace anchorhold

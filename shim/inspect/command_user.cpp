@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who the container's command is outside, and what that lets it do to a broker.
+#include "shim/config/view.hpp"
+#include "shim/inspect/endpoint_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <sys/stat.h>
+
+namespace anchorhold {
+
+namespace {
+
+// What stat(2) shows for an id that has no mapping; only the bits for others count for it.
+constexpr std::int64_t unmapped_id = 65534;
+
+Result<std::int64_t> id_of(const std::optional<json::View>& value)
+{
+    if (!value)
+        return 0;
+    AH_TRY(const std::int64_t id, value->integer());
+    if (id < 0 || id >= std::numeric_limits<uid_t>::max())
+        return std::unexpected(value->expected("a user or group id"));
+    return id;
+}
+
+enum class Users : std::uint8_t { host, own, joined };
+
+Result<Users> users_of(const std::optional<json::View>& linux_member)
+{
+    AH_TRY(const auto entries, elements(linux_member, "namespaces"));
+    for (const json::View entry : entries) {
+        AH_TRY(const std::string type, text_of(entry, "type"));
+        AH_TRY(const std::string path, text_of(entry, "path"));
+        if (type == "user")
+            return path.empty() ? Users::own : Users::joined;
+    }
+    return Users::host;
+}
+
+// The map of a joined namespace does not stand in config.json: an id in it is anybody.
+Result<std::int64_t> outside(std::int64_t id, Users users, const std::optional<json::View>& map)
+{
+    if (users == Users::host)
+        return id;
+    if (users == Users::joined || !map)
+        return unmapped_id;
+    AH_TRY(const auto ranges, map->array());
+    for (const json::View range : ranges) {
+        AH_TRY(const std::int64_t inside, id_of(range.find("containerID")));
+        AH_TRY(const std::int64_t host, id_of(range.find("hostID")));
+        AH_TRY(const std::int64_t size, id_of(range.find("size")));
+        if (id >= inside && id - inside < size)
+            return host + (id - inside);
+    }
+    return unmapped_id;
+}
+
+bool holds(const std::optional<json::View>& capabilities, std::string_view set,
+           std::string_view name)
+{
+    const auto list = member(capabilities, set);
+    return list && std::ranges::any_of(list->items(), [&](const json::View& item) {
+               const auto text = item.string();
+               return text && *text == name;
+           });
+}
+
+// Without no_new_privs a set-user-ID file of the image is as good as CAP_SETUID.
+bool takes_any_uid(const std::optional<json::View>& process, std::int64_t uid)
+{
+    const auto capabilities = member(process, "capabilities");
+    constexpr std::array<std::string_view, 5> sets{"bounding", "effective", "inheritable",
+                                                   "permitted", "ambient"};
+    const auto flag = member(process, "noNewPrivileges");
+    const auto kept = flag ? flag->boolean() : Result<bool>(false);
+    return uid == 0 || !kept || !*kept || std::ranges::any_of(sets, [&](std::string_view set) {
+               return holds(capabilities, set, "CAP_SETUID");
+           });
+}
+
+} // namespace
+
+Result<CommandUser> command_user(json::View config)
+{
+    const auto process = member(config, "process");
+    const auto linux_member = member(config, "linux");
+    const auto user = member(process, "user");
+    AH_TRY(const Users users, users_of(linux_member));
+    AH_TRY(const std::int64_t uid, id_of(member(user, "uid")));
+    AH_TRY(const std::int64_t gid, id_of(member(user, "gid")));
+    const auto gid_map = member(linux_member, "gidMappings");
+    AH_TRY(const std::int64_t host_uid, outside(uid, users, member(linux_member, "uidMappings")));
+    AH_TRY(const std::int64_t host_gid, outside(gid, users, gid_map));
+
+    CommandUser found{.host_uid = static_cast<uid_t>(host_uid),
+                      .host_gid = static_cast<gid_t>(host_gid),
+                      .host_groups = {}};
+    AH_TRY(const auto groups, elements(user, "additionalGids"));
+    for (const json::View group : groups) {
+        AH_TRY(const std::int64_t inside, id_of(group));
+        AH_TRY(const std::int64_t host, outside(inside, users, gid_map));
+        found.host_groups.push_back(static_cast<gid_t>(host));
+    }
+    // capabilities(7): exec gives root what its bounding set holds, others only the ambient set.
+    const auto capabilities = member(process, "capabilities");
+    found.overrides_modes =
+        users == Users::host &&
+        holds(capabilities, uid == 0 ? "bounding" : "ambient", "CAP_DAC_OVERRIDE");
+    found.takes_any_uid = users != Users::own && takes_any_uid(process, uid);
+    found.own_users = users == Users::own;
+    return found;
+}
+
+// ptrace(2), "Ptrace access mode checking", which pidfd_getfd(2) asks too: the same uid, a dumpable
+// target, and in the same user namespace no capability that the asker lacks. Measured: from a user
+// namespace of its own a container is refused even under the broker's uid.
+std::optional<std::string> broker_advice(const SocketServer& server, const CommandUser& user)
+{
+    const bool same_uid = user.takes_any_uid || user.host_uid == server.uid;
+    if (user.own_users || (server.uid && !same_uid))
+        return std::nullopt;
+    // proc(5): the files in /proc/PID become root's when the process is not dumpable; the
+    // directory itself always shows the euid. A process that is gone cannot be judged.
+    struct stat file = {};
+    const std::string path = "/proc/" + std::to_string(server.pid) + "/environ";
+    const bool seen = server.pid > 0 && ::lstat(path.c_str(), &file) == 0;
+    if (seen && server.uid != 0 && file.st_uid == 0)
+        return std::nullopt;
+    const std::string who = server.uid ? "uid " + std::to_string(*server.uid) : "an unknown uid";
+    return "endpoint " + server.place.endpoint.name + ": its broker runs as " + who +
+           ", which the container may be, and could be robbed of its descriptors: give the broker "
+           "a uid of its own, not dumpable";
+}
+
+} // namespace anchorhold

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/inspection.hpp"
+
+#include "shim/config/view.hpp"
+#include "shim/inspect/inspection_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+
+namespace {
+
+// Each of them is a way out of a network namespace for a process of the host's own user namespace.
+constexpr std::array<std::string_view, 9> voiding_capabilities{
+    "CAP_SYS_ADMIN", "CAP_SYS_PTRACE",      "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",
+    "CAP_PERFMON",   "CAP_DAC_READ_SEARCH", "CAP_SYS_BOOT",   "CAP_MAC_ADMIN"};
+
+// Set by engines, or asked of them, for reasons that have nothing to do with reaching anything.
+constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileged_port_start",
+                                                         "net.ipv4.ping_group_range",
+                                                         "net.ipv4.ip_local_port_range",
+                                                         "net.ipv4.ip_local_reserved_ports",
+                                                         "net.ipv4.tcp_fin_timeout",
+                                                         "net.ipv4.tcp_keepalive_intvl",
+                                                         "net.ipv4.tcp_keepalive_probes",
+                                                         "net.ipv4.tcp_keepalive_time",
+                                                         "net.ipv4.tcp_max_syn_backlog",
+                                                         "net.ipv4.tcp_rmem",
+                                                         "net.ipv4.tcp_syncookies",
+                                                         "net.ipv4.tcp_tw_reuse",
+                                                         "net.ipv4.tcp_wmem",
+                                                         "net.ipv6.conf.all.disable_ipv6",
+                                                         "net.ipv6.conf.default.disable_ipv6",
+                                                         "net.core.somaxconn"};
+
+// org.systemd.property. sets any property of the unit under --systemd-cgroup: DeviceAllow,
+// SuccessAction.
+constexpr std::array<std::string_view, 4> steering_prefixes{"run.oci.", "org.criu.", "module.wasm.",
+                                                            "org.systemd.property."};
+constexpr std::array<std::string_view, 7> plain_annotations{"run.oci.delegate-cgroup",
+                                                            "run.oci.keep_original_groups",
+                                                            "run.oci.mount_context_type",
+                                                            "run.oci.systemd.force_cgroup_v1",
+                                                            "run.oci.systemd.subgroup",
+                                                            "org.systemd.property.CollectMode",
+                                                            "org.systemd.property.TimeoutStopUSec"};
+
+template <std::size_t Size>
+bool is_in(const std::array<std::string_view, Size>& list, std::string_view word)
+{
+    return std::ranges::find(list, word) != list.end();
+}
+
+Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>& process)
+{
+    std::vector<json::View> all;
+    const auto sets = member(process, "capabilities");
+    if (sets)
+        AH_CHECK(sets->object());
+    for (const std::string_view name : capability_sets) {
+        AH_TRY(const auto set, elements(sets, name));
+        all.insert(all.end(), set.begin(), set.end());
+    }
+    return all;
+}
+
+// capabilities(7) are checked against the user namespace that owns the object: a container's own
+// one owns none of the host's; but the host's root mapped into it still owns the host's files.
+Status inspect_capabilities(json::View config, Inspection& into)
+{
+    AH_TRY(const bool own_users, has_own_users(config));
+    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")));
+    if (!list.empty() && !own_users) {
+        into.voids.push_back({"process.capabilities", "holds " + list +
+                                                          " over the host; drop them, or give the "
+                                                          "container a user namespace"});
+    }
+    return {};
+}
+
+// sysctl(8) and runc take a name with slashes as well, dots and slashes then change places.
+std::string with_dots(std::string name)
+{
+    const std::size_t first = name.find_first_of("./");
+    if (first != std::string::npos && name[first] == '/') {
+        for (char& c : name)
+            c = c == '/' ? '.' : c == '.' ? '/' : c;
+    }
+    return name;
+}
+
+Status inspect_sysctls(json::View config, Inspection& into)
+{
+    const auto section = member(member(config, "linux"), "sysctl");
+    if (!section)
+        return {};
+    AH_TRY(const auto entries, section->object());
+    for (const json::View entry : entries) {
+        const std::string name = with_dots(entry.key());
+        if (name.starts_with("net.") && !is_in(plain_sysctls, name)) {
+            into.voids.push_back(
+                {entry.where(), "changes what a network namespace keeps apart; leave it out"});
+        }
+    }
+    return {};
+}
+
+Status inspect_annotations(json::View config, Inspection& into)
+{
+    const auto section = member(config, "annotations");
+    if (!section)
+        return {};
+    AH_TRY(const auto entries, section->object());
+    for (const json::View entry : entries) {
+        const std::string key = entry.key();
+        const bool steers = std::ranges::any_of(
+            steering_prefixes, [&](std::string_view prefix) { return key.starts_with(prefix); });
+        if (steers && !is_in(plain_annotations, key)) {
+            into.voids.push_back(
+                {entry.where(), "steers the runtime behind this one; leave it out"});
+        }
+    }
+    return {};
+}
+
+// seccomp_unotify(2): whoever answers may also put descriptors of its own into the container.
+Status inspect_listener(json::View config, Inspection& into)
+{
+    const auto seccomp = member(member(config, "linux"), "seccomp");
+    AH_TRY(const std::string listener, text_of(seccomp, "listenerPath"));
+    if (!listener.empty()) {
+        into.other_channels.push_back("linux.seccomp.listenerPath: " + printable(listener) +
+                                      " decides about system calls");
+    }
+    return {};
+}
+
+} // namespace
+
+// Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
+Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
+{
+    AH_TRY(const auto views, all_capabilities(process));
+    std::vector<std::string> found;
+    std::string list;
+    for (const json::View view : views) {
+        AH_TRY(const std::string name, view.string());
+        if (!is_in(voiding_capabilities, name) || std::ranges::find(found, name) != found.end())
+            continue;
+        found.push_back(name);
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return list;
+}
+
+Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context)
+{
+    Inspection found;
+    found.other_channels.emplace_back("stdio");
+    AH_CHECK(config.object());
+    AH_CHECK(inspect_namespaces(config, context, found));
+    AH_CHECK(inspect_capabilities(config, found));
+    AH_CHECK(inspect_mounts(config, context, found));
+    AH_CHECK(inspect_devices(config, found));
+    AH_CHECK(inspect_sysctls(config, found));
+    AH_CHECK(inspect_annotations(config, found));
+    AH_CHECK(inspect_listener(config, found));
+    return found;
+}
+
+} // namespace anchorhold

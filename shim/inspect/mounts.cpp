@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/config/view.hpp"
+#include "shim/edit/config_parts.hpp"
+#include "shim/inspect/endpoint_check.hpp"
+#include "shim/inspect/inspection_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+
+namespace {
+
+// What the runtimes mount for every container; each is one of its own, not the host's.
+constexpr std::array<std::string_view, 9> usual_types{
+    "proc", "sysfs", "tmpfs", "ramfs", "devpts", "mqueue", "cgroup", "cgroup2", "overlay"};
+
+struct Mount {
+    json::View view;
+    std::string type, source, destination;
+    std::vector<json::View> option_views;
+    std::vector<std::string> options;
+
+    bool has(std::string_view option) const
+    {
+        return std::ranges::find(options, option) != options.end();
+    }
+    // The last word counts, as in mount(8).
+    bool is_writable() const
+    {
+        bool writable = true;
+        for (const std::string& option : options) {
+            writable = option == "rw" || option == "rrw" ||
+                       (writable && option != "ro" && option != "rro");
+        }
+        return writable;
+    }
+    // Whatever the type says: runc and crun go by the option.
+    bool is_bind() const { return type == "bind" || has("bind") || has("rbind"); }
+};
+
+Result<Mount> read_mount(json::View entry)
+{
+    AH_CHECK(entry.object());
+    Mount mount{.view = entry,
+                .type = {},
+                .source = {},
+                .destination = {},
+                .option_views = {},
+                .options = {}};
+    AH_TRY(mount.type, text_of(entry, "type"));
+    AH_TRY(mount.source, text_of(entry, "source"));
+    AH_TRY(mount.destination, text_of(entry, "destination"));
+    AH_TRY(mount.option_views, elements(entry, "options"));
+    for (const json::View option : mount.option_views) {
+        AH_TRY(std::string text, option.string());
+        mount.options.push_back(std::move(text));
+    }
+    return mount;
+}
+
+void inspect_propagation(const std::string& where, std::string_view word, Inspection& into)
+{
+    if (word == "shared" || word == "rshared")
+        into.voids.push_back({where, "shares mounts with the host; use \"rprivate\""});
+    if (word == "slave" || word == "rslave")
+        into.other_channels.push_back(where + ": what the host mounts below it shows up inside");
+}
+
+// overlayfs.rst, "Multiple lower layers": parted by colons, with a backslash before one that is
+// meant; "lowerdir+" takes a single one.
+std::vector<std::string> layers_of(std::string_view value)
+{
+    std::vector<std::string> layers(1);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        if (value[i] == '\\' && i + 1 < value.size()) {
+            layers.back() += value[++i];
+        } else if (value[i] == ':') {
+            layers.emplace_back();
+        } else {
+            layers.back() += value[i];
+        }
+    }
+    std::erase(layers, "");
+    return layers;
+}
+
+void inspect_overlay(const Mount& mount, const InspectionContext& context, const HostFiles& host,
+                     Inspection& into)
+{
+    constexpr std::array<std::string_view, 5> names{"lowerdir", "lowerdir+", "datadir+", "upperdir",
+                                                    "workdir"};
+    for (std::size_t i = 0; i < mount.options.size(); ++i) {
+        const std::string& option = mount.options[i];
+        const std::size_t sign = option.find('=');
+        if (sign != std::string::npos && option.contains(',')) { // the kernel parts them, so do we
+            into.voids.push_back({mount.option_views[i].where(),
+                                  "holds more than one option; write each by itself"});
+        }
+        const std::string name = option.substr(0, sign);
+        if (sign == std::string::npos || std::ranges::find(names, name) == names.end())
+            continue;
+        for (const std::string& layer : layers_of(std::string_view(option).substr(sign + 1))) {
+            inspect_source({.where = mount.option_views[i].where(),
+                            .path = layer,
+                            .destination = mount.destination,
+                            .writable = name == "upperdir" && mount.is_writable(),
+                            .layer = true},
+                           context, host, into);
+        }
+    }
+}
+
+// Measured: root without any capability opens core_pattern, which names a program that the host
+// runs, where /proc/sys is not read-only; and files of a writable sysfs. For a command that is not
+// root and cannot become it there is only the advice: an exec may be root.
+void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
+                          bool is_root, Inspection& into)
+{
+    const std::string place = normal_path(mount.destination);
+    const auto is_covered = [&](const std::string& path) {
+        return std::ranges::find(read_only, path) != read_only.end();
+    };
+    if (!mount.is_writable() || is_covered(place))
+        return;
+    std::string what;
+    if (mount.type == "proc" && !is_covered(place + "/sys")) {
+        what = "root inside can have the host run programs (kernel.core_pattern); put " +
+               printable(place) + "/sys into linux.readonlyPaths";
+    }
+    if (mount.type == "sysfs")
+        what = "root inside can write the host's sysfs; mount it \"ro\"";
+    if (!what.empty() && is_root) {
+        into.voids.push_back({mount.view.where(), what});
+    } else if (!what.empty()) {
+        into.advice.push_back(mount.view.where() + ": " + what);
+    }
+}
+
+// Is it the host's root, or may it become it? In a user namespace that maps the host's root in,
+// where everybody may become root, a map of the command's own id is no wall.
+Result<bool> may_be_root(json::View config)
+{
+    AH_TRY(const CommandUser user, command_user(config));
+    return user.host_uid == 0 || user.takes_any_uid || user.own_users;
+}
+
+// What a later mount lies on is out of reach, and the hook would see the later one.
+void forget_covered(const std::string& destination, Inspection& into)
+{
+    std::erase_if(into.sources, [&](const BindSource& source) {
+        return destination == "/" || source.destination == destination ||
+               source.destination.starts_with(destination + "/");
+    });
+}
+
+void inspect_mount(const Mount& mount, const InspectionContext& context, const HostFiles& host,
+                   Inspection& into)
+{
+    for (std::size_t i = 0; i < mount.options.size(); ++i)
+        inspect_propagation(mount.option_views[i].where(), mount.options[i], into);
+    const std::string where = mount.view.where();
+    if (mount.is_bind()) {
+        inspect_source({.where = where + ".source",
+                        .path = mount.source,
+                        .destination = mount.destination,
+                        .writable = mount.is_writable(),
+                        .recursive = mount.has("rbind")},
+                       context, host, into);
+    } else if (is_network_filesystem(mount.type)) {
+        into.other_channels.push_back(where + ": " + printable(mount.type) + " at " +
+                                      printable(mount.destination));
+    } else if (std::ranges::find(usual_types, mount.type) == usual_types.end()) {
+        into.voids.push_back({where + ".type", in_quotes(mount.type, 64) +
+                                                   " is not a filesystem of the container's own; "
+                                                   "leave it out"});
+    } else if (mount.type == "overlay") {
+        inspect_overlay(mount, context, host, into);
+    }
+}
+
+} // namespace
+
+Status inspect_mounts(json::View config, const InspectionContext& context, Inspection& into)
+{
+    const HostFiles host = HostFiles::look(context);
+    AH_TRY(const bool own_users, has_own_users(config));
+    const auto linux_member = member(config, "linux");
+    AH_TRY(const auto read_only_views, elements(linux_member, "readonlyPaths"));
+    std::vector<std::string> read_only;
+    for (const json::View view : read_only_views) {
+        AH_TRY(const std::string path, view.string());
+        read_only.push_back(normal_path(path));
+    }
+    if (const auto word = member(linux_member, "rootfsPropagation")) {
+        AH_TRY(const std::string text, word->string());
+        inspect_propagation(word->where(), text, into);
+    }
+    AH_TRY(const std::string root, text_of(member(config, "root"), "path"));
+    if (!root.empty()) { // runc binds it with all that is mounted below
+        inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
+                       context, host, into);
+    }
+    AH_TRY(const bool is_root, may_be_root(config));
+    AH_TRY(const auto mounts, elements(config, "mounts"));
+    for (const json::View entry : mounts) {
+        AH_TRY(const Mount mount, read_mount(entry));
+        forget_covered(normal_path(mount.destination), into);
+        inspect_mount(mount, context, host, into);
+        if (!own_users)
+            inspect_kernel_files(mount, read_only, is_root, into);
+    }
+    return {};
+}
+
+} // namespace anchorhold

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a container gets to see when a path of the host is mounted into it.
+#include "schema/unique_fd.hpp"
+#include "shim/edit/config_parts.hpp"
+#include "shim/inspect/inspection_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <memory>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <utility>
+
+namespace anchorhold {
+
+namespace {
+
+constexpr std::size_t most_entries = 1024; // looked at in one directory; nothing deeper
+
+using Magic = std::pair<std::uint64_t, std::string_view>; // of statfs(2), and a name
+
+// Windows into the host's kernel, whichever path shows them.
+constexpr std::array<Magic, 6> kernel_filesystems{{{PROC_SUPER_MAGIC, "the host's /proc"},
+                                                   {BPF_FS_MAGIC, "the host's bpf objects"},
+                                                   {NSFS_MAGIC, "a namespace"},
+                                                   {DEBUGFS_MAGIC, "the kernel's debugfs"},
+                                                   {TRACEFS_MAGIC, "the kernel's tracefs"},
+                                                   {DEVPTS_SUPER_MAGIC, "the host's terminals"}}};
+
+// A volume that others reach from elsewhere.
+constexpr std::array<Magic, 15> network_filesystems{{{NFS_SUPER_MAGIC, "NFS"},
+                                                     {SMB_SUPER_MAGIC, "SMB"},
+                                                     {CIFS_SUPER_MAGIC, "CIFS"},
+                                                     {SMB2_SUPER_MAGIC, "SMB"},
+                                                     {V9FS_MAGIC, "9P"},
+                                                     {CEPH_SUPER_MAGIC, "CEPH"},
+                                                     {FUSE_SUPER_MAGIC, "FUSE"},
+                                                     {AUTOFS_SUPER_MAGIC, "AUTOFS"},
+                                                     {AFS_SUPER_MAGIC, "AFS"},
+                                                     {AFS_FS_MAGIC, "AFS"},
+                                                     {CODA_SUPER_MAGIC, "CODA"},
+                                                     {OCFS2_SUPER_MAGIC, "OCFS2"},
+                                                     {0x01161970, "GFS2"},
+                                                     {0x0bd00bd0, "LUSTRE"},
+                                                     {0x47504653, "GPFS"}}};
+
+constexpr std::array<std::string_view, 15> network_types{
+    "nfs", "nfs4", "cifs", "smb3",  "9p",     "ceph",     "fuse",  "fuseblk",
+    "afs", "coda", "gfs2", "ocfs2", "lustre", "virtiofs", "autofs"};
+
+constexpr std::array<std::string_view, 8> kernel_types{"proc", "sysfs", "devtmpfs", "devpts",
+                                                       "bpf",  "nsfs",  "debugfs",  "tracefs"};
+
+template <std::size_t Size>
+std::optional<std::string_view> name_in(const std::array<Magic, Size>& list, std::uint64_t magic)
+{
+    const auto* at = std::ranges::find(list, magic, &Magic::first);
+    return at == list.end() ? std::nullopt : std::optional(at->second);
+}
+
+struct Opened {
+    UniqueFd fd; // O_PATH
+    std::string path;
+    struct stat file = {};
+    std::uint64_t magic = 0;
+    FileIdentity identity() const { return {.device = file.st_dev, .inode = file.st_ino}; }
+};
+
+enum class Unopened : std::uint8_t { missing, magic_link, dangling_link, unreadable };
+
+UniqueFd open_path(const std::string& path, std::uint64_t resolve)
+{
+    open_how how = {};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = resolve;
+    return UniqueFd(
+        static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+}
+
+// A magic link of /proc means something else in every process that follows it, and what is at the
+// end of a dangling link may be put there for the runtime's eyes only (/proc/self/fd/9).
+std::expected<Opened, Unopened> open_source(const std::string& path)
+{
+    Opened opened;
+    opened.fd = open_path(path, RESOLVE_NO_MAGICLINKS);
+    if (!opened.fd) {
+        const int number = errno;
+        if (number == ELOOP)
+            return std::unexpected(Unopened::magic_link);
+        if (number != ENOENT && number != ENOTDIR)
+            return std::unexpected(Unopened::unreadable);
+        if (!open_path(path, RESOLVE_NO_SYMLINKS) && errno == ELOOP)
+            return std::unexpected(Unopened::dangling_link);
+        return std::unexpected(Unopened::missing);
+    }
+    struct statfs system = {};
+    if (::fstat(opened.fd.get(), &opened.file) != 0 || ::fstatfs(opened.fd.get(), &system) != 0)
+        return std::unexpected(Unopened::unreadable);
+    opened.magic = static_cast<std::uint32_t>(system.f_type);
+    std::array<char, 4096> buffer{};
+    const std::string link = "/proc/self/fd/" + std::to_string(opened.fd.get());
+    const ssize_t length = ::readlink(link.c_str(), buffer.data(), buffer.size());
+    if (length < 0)
+        return std::unexpected(Unopened::unreadable);
+    opened.path.assign(buffer.data(), static_cast<std::size_t>(length));
+    return opened;
+}
+
+std::optional<std::string> why_unopened(Unopened answer, const std::string& path)
+{
+    switch (answer) {
+    case Unopened::missing:
+        // The runtime refuses it in its own words; what is in /proc may be there for it alone.
+        if (!normal_path(path).starts_with("/proc/"))
+            return std::nullopt;
+        [[fallthrough]];
+    case Unopened::magic_link: return "goes through a magic link of /proc; name the real place";
+    case Unopened::dangling_link: return "is a symlink that leads nowhere; name the real place";
+    case Unopened::unreadable: return "cannot be looked at (" + printable(path) + ")";
+    }
+    std::abort();
+}
+
+// runc joins and cleans such a path as text, the kernel follows its symlinks first.
+bool is_read_two_ways(const std::string& path, const Opened& opened)
+{
+    const std::string normal = normal_path(path);
+    struct stat other = {};
+    return (path + "/").find("/../") != std::string::npos &&
+           (::stat(normal.c_str(), &other) != 0 || other.st_dev != opened.file.st_dev ||
+            other.st_ino != opened.file.st_ino);
+}
+
+bool is_host_device_directory(const Opened& opened)
+{
+    struct stat dev = {};
+    struct stat root = {};
+    return S_ISDIR(opened.file.st_mode) && ::stat("/dev", &dev) == 0 && ::stat("/", &root) == 0 &&
+           dev.st_dev != root.st_dev && dev.st_dev == opened.file.st_dev;
+}
+
+// What the source is, when that alone voids the posture.
+std::optional<std::string> void_reason(const Opened& opened, const HostFiles& host)
+{
+    if (auto reason = host.reason(opened.identity()))
+        return reason;
+    if (const auto name = name_in(kernel_filesystems, opened.magic))
+        return std::string(*name);
+    if (is_host_device_directory(opened))
+        return "a directory of the host's /dev";
+    if (S_ISSOCK(opened.file.st_mode) && is_engine_socket(opened.path))
+        return "the engine's socket " + printable(opened.path);
+    if (S_ISBLK(opened.file.st_mode) ||
+        (S_ISCHR(opened.file.st_mode) && !is_default_device(opened.file.st_rdev)))
+        return "the host's device " + printable(opened.path);
+    return std::nullopt;
+}
+
+bool is_door(mode_t mode)
+{
+    return S_ISSOCK(mode) || S_ISFIFO(mode);
+}
+
+bool is_root(const Source& source)
+{
+    return source.destination.empty();
+}
+
+struct DirectoryCloser {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+
+// Sockets and pipes right in a directory: the table of /proc/net/unix misses those of other
+// network namespaces and those bound by a relative name.
+std::vector<std::string> doors_in(const Opened& opened)
+{
+    std::vector<std::string> doors;
+    UniqueFd fd(::openat(opened.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, DirectoryCloser> list(fd ? ::fdopendir(fd.get()) : nullptr);
+    if (!list)
+        return doors;
+    (void)fd.release(); // closedir closes it
+    for (std::size_t count = 0; count < most_entries; ++count) {
+        const dirent* entry = ::readdir(list.get()); // NOLINT(concurrency-mt-unsafe): one thread
+        if (entry == nullptr)
+            break;
+        struct stat file = {};
+        if (entry->d_type == DT_SOCK || entry->d_type == DT_FIFO ||
+            (entry->d_type == DT_UNKNOWN &&
+             ::fstatat(opened.fd.get(), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+             is_door(file.st_mode)))
+            doors.push_back(opened.path + "/" + entry->d_name);
+    }
+    return doors;
+}
+
+void add_new(std::vector<std::string>& doors, std::vector<std::string> more)
+{
+    for (std::string& door : more) {
+        if (std::ranges::find(doors, door) == doors.end())
+            doors.push_back(std::move(door));
+    }
+}
+
+void report_doors(const Source& source, const std::vector<std::string>& doors, Inspection& into)
+{
+    for (const std::string& door : doors) {
+        if (is_engine_socket(door)) {
+            into.voids.push_back({source.where, "holds the engine's socket " + printable(door)});
+        } else {
+            into.other_channels.push_back(source.where + ": " + printable(door) +
+                                          " can be connected to");
+        }
+    }
+}
+
+bool hands_over_broker(const Opened& opened, const InspectionContext& context)
+{
+    return std::ranges::any_of(context.places, [&](const EndpointPlace& place) {
+        return place.identity == opened.identity() ||
+               place.directory.starts_with(opened.path + "/");
+    });
+}
+
+// A filesystem that comes along; its mount point is as good as a source.
+void inspect_below(const Source& source, const HostMount& mount, const InspectionContext& context,
+                   const HostFiles& host, std::vector<std::string>& doors, Inspection& into)
+{
+    if (is_network_filesystem(mount.type)) { // looking at one may never end
+        into.other_channels.push_back(source.where + ": " + printable(mount.place) +
+                                      " below it is " + printable(mount.type));
+        return;
+    }
+    const auto opened = open_source(mount.place);
+    if (std::ranges::find(kernel_types, mount.type) != kernel_types.end() ||
+        (opened && (void_reason(*opened, host) || hands_over_broker(*opened, context)))) {
+        into.voids.push_back(
+            {source.where, "brings " + printable(mount.place) +
+                               " along, which is mounted below it; " +
+                               (is_root(source) ? "unmount it" : "bind without \"rbind\"")});
+    } else if (opened && is_door(opened->file.st_mode)) {
+        add_new(doors, {opened->path});
+    } else if (opened && S_ISDIR(opened->file.st_mode)) {
+        add_new(doors, doors_in(*opened));
+    }
+}
+
+// What lies in the root came with the image, and nobody serves it unless a table says so.
+void inspect_directory(const Source& source, const Opened& opened, const InspectionContext& context,
+                       const HostFiles& host, Inspection& into)
+{
+    std::vector<std::string> doors = host.sockets_below(opened.path);
+    // Listing a network filesystem may never end.
+    if (!is_root(source) && !name_in(network_filesystems, opened.magic))
+        add_new(doors, doors_in(opened));
+    if (source.recursive) {
+        for (const HostMount& mount : host.mounts_below(opened.path))
+            inspect_below(source, mount, context, host, doors, into);
+    }
+    report_doors(source, doors, into);
+}
+
+// Overlayfs shows no layer's device:inode, so what was swapped meanwhile goes unnoticed there.
+void remember(const Source& source, const std::string& path, const FileIdentity& identity,
+              Inspection& into)
+{
+    if (!source.layer) {
+        into.sources.push_back(
+            {source.where, is_root(source) ? "/" : normal_path(source.destination), identity});
+    } else if (const Status owned = check_owned_path(path, "", Code::invalid_request); !owned) {
+        into.advice.push_back(source.where +
+                              ": can be replaced before it is mounted: " + owned.error().what);
+    }
+}
+
+} // namespace
+
+bool is_network_filesystem(std::string_view type)
+{
+    return type.starts_with("fuse.") ||
+           std::ranges::find(network_types, type) != network_types.end();
+}
+
+void inspect_source(const Source& source, const InspectionContext& context, const HostFiles& host,
+                    Inspection& into)
+{
+    const std::string path =
+        source.path.starts_with('/') ? source.path : context.bundle + "/" + source.path;
+    const auto opened = open_source(path);
+    if (!opened) {
+        if (auto why = why_unopened(opened.error(), path)) {
+            into.voids.push_back({source.where, std::move(*why)});
+        } else {
+            remember(source, path, {}, into); // if it is there by then, nobody looked at it
+        }
+        return;
+    }
+    remember(source, path, opened->identity(), into);
+    if (is_read_two_ways(path, *opened)) {
+        into.voids.push_back({source.where, "has \"..\" behind a symlink, which runtimes read in "
+                                            "two ways; name the real place"});
+    }
+    if (const auto reason = void_reason(*opened, host)) {
+        into.voids.push_back({source.where, "is " + *reason + "; mount only what is needed"});
+    } else if (S_ISDIR(opened->file.st_mode)) {
+        inspect_directory(source, *opened, context, host, into);
+    }
+    if (is_root(source))
+        return;
+    const std::string shown = source.where + ": " + printable(opened->path);
+    if (is_door(opened->file.st_mode))
+        into.other_channels.push_back(shown + " can be connected to");
+    if (const auto name = name_in(network_filesystems, opened->magic))
+        into.other_channels.push_back(shown + " lies on " + std::string(*name));
+    if (!source.writable)
+        return;
+    if (hands_over_broker(*opened, context)) {
+        into.voids.push_back({source.where, "hands a broker's directory over to be written; mount "
+                                            "it \"ro\" or not at all"});
+    }
+    into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
+}
+
+} // namespace anchorhold

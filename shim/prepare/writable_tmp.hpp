@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Could the command write /tmp? Agents fail silently where they cannot: one known CLI prints
+// nothing and exits 0. Worth a line of advice in the record, never a refusal.
+#pragma once
+
+#include "schema/json/json.hpp"
+#include "shim/inspect/endpoint_check.hpp"
+
+#include <optional>
+#include <string>
+
+namespace anchorhold {
+
+// The advice, or nothing when /tmp looks writable or cannot be judged from outside.
+std::optional<std::string> tmp_advice(json::View config, const std::string& rootfs,
+                                      const CommandUser& user);
+
+} // namespace anchorhold

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/runtime/ask_hook.hpp"
+
+#include "hooks/state/probe_cache.hpp"
+#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/helpers.hpp"
+
+#include <algorithm>
+
+namespace anchorhold {
+namespace {
+
+std::vector<ProbeAnswer> two_noes(const std::string& step)
+{
+    constexpr const char* remedy = "install the anchorhold-hook of this version";
+    return {{.name = "can_seal", .step = step, .remedy = remedy},
+            {.name = "can_filter", .step = step, .remedy = remedy}};
+}
+
+Status have_hook(const StateDir& state, const Record& record, const char* verb)
+{
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state.path(), verb,
+                                                           record.key, record.generation}));
+    if (caught.status == 0)
+        return {};
+    return fail(Code::network_setup_failed,
+                printable(caught.text.substr(0, caught.text.find('\n')), 500));
+}
+
+} // namespace
+
+std::vector<ProbeAnswer> ask_network(const std::string& hook)
+{
+    const auto caught = run_quietly(hook, {"probe"});
+    if (!caught)
+        return two_noes(caught.error().what);
+    auto answers = parse_probe_answers(caught->text);
+    if (caught->status != 0 || !answers)
+        return two_noes("the hook's probe answered with status " + std::to_string(caught->status));
+    return std::move(answers->answers);
+}
+
+Status unplug_by_hook(const StateDir& state, Record& record)
+{
+    // The hook reads what it takes away from the run's folder.
+    AH_CHECK(state.write(record));
+    AH_CHECK(have_hook(state, record, "unplug"));
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
+    AH_TRY(auto left, state.read(key));
+    if (left)
+        record = *std::move(left);
+    return {};
+}
+
+Status hold_by_hook(const StateDir& state, const Record& record)
+{
+    return have_hook(state, record, "hold");
+}
+
+std::vector<std::string> hold_all_by_hook(const StateDir& state)
+{
+    std::vector<std::string> lines;
+    const auto keys = state.runs();
+    for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
+        const auto read = state.read(key);
+        const auto record = read ? *read : std::nullopt;
+        if (!record || !record->network || record->state != RunState::enforced)
+            continue;
+        if (const auto held = hold_by_hook(state, *record); !held)
+            lines.push_back(key.text() + ": " + held.error().what);
+    }
+    return lines;
+}
+
+Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
+{
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}));
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < caught.text.size();) {
+        const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());
+        lines.push_back(caught.text.substr(at, end - at));
+        at = end + 1;
+    }
+    if (caught.status == 0)
+        return lines;
+    return fail(Code::network_setup_failed,
+                lines.empty() ? "the hook's sweep says nothing" : printable(lines.front(), 500));
+}
+
+Status note_denied_by_hook(const StateDir& state, const Record& record)
+{
+    return have_hook(state, record, "denials");
+}
+
+} // namespace anchorhold

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The delegate as a child that behaves as if it stood in our place.
+//
+// All signals that can be caught are held before the child is made and given back in the child
+// before it executes, so none is lost and its dispositions are the engine's. We take them with
+// sigwaitinfo(2) and pass them on. What a terminal sends has si_code SI_KERNEL and went to the
+// whole foreground group, the child included: passing it on would deliver it twice. When the child
+// stops we stop, so that a shell's job control sees one job; continued, we continue it. SIGCHLD is
+// set to its default meanwhile, because an engine may have it ignored, and then there is nothing to
+// wait for. When we are killed the child is killed, as it would be if the engine had started it.
+#include "schema/unique_fd.hpp"
+#include "shim/runtime/delegate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <fcntl.h>
+#include <sched.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr int died = 127; // of a child that never became the program
+constexpr std::size_t stack_size = std::size_t{64} * 1024;
+
+class HeldSignals {
+public:
+    HeldSignals() noexcept
+    {
+        ::sigfillset(&held_);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+            ::sigdelset(&held_, own);
+        ::sigprocmask(SIG_BLOCK, &held_, &before_);
+        struct sigaction plain = {};
+        plain.sa_handler = SIG_DFL;
+        ::sigaction(SIGCHLD, &plain, &child_before_);
+    }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+    ~HeldSignals() { give_back(); }
+
+    void give_back() const noexcept
+    {
+        ::sigaction(SIGCHLD, &child_before_, nullptr);
+        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+    }
+    int take(siginfo_t& info) const noexcept { return ::sigwaitinfo(&held_, &info); }
+
+private:
+    sigset_t held_ = {};
+    sigset_t before_ = {};
+    struct sigaction child_before_ = {};
+};
+
+// sd_listen_fds(3) believes LISTEN_FDS only of the process that LISTEN_PID names; so where that is
+// us, the child gets a variable with room for its own pid.
+class Environment {
+public:
+    Environment()
+    {
+        const std::string ours = std::string(listen_name) + std::to_string(::getpid());
+        for (char** variable = environ; *variable != nullptr; ++variable)
+            variables_.push_back(*variable == ours ? listen_pid_.data() : *variable);
+        variables_.push_back(nullptr);
+    }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+
+    char** of(pid_t child) noexcept
+    {
+        char* const begin = std::ranges::copy(listen_name, listen_pid_.begin()).out;
+        *std::to_chars(begin, listen_pid_.end() - 1, child).ptr = '\0';
+        return variables_.data();
+    }
+
+private:
+    static constexpr std::string_view listen_name = "LISTEN_PID=";
+    std::array<char, 32> listen_pid_{};
+    std::vector<char*> variables_;
+};
+
+// All that the child needs. It runs in our memory, on a stack of its own, while we stand still
+// until it executes or exits (clone(2), CLONE_VFORK; as posix_spawn(3) does, which cannot set
+// PDEATHSIG): copying our page tables to throw them away costs a tenth of a create. So it allocates
+// nothing, and tells here why it could not become the program.
+struct Launch {
+    const char* path;
+    std::vector<char*> argv;
+    Environment environment;
+    pid_t parent = ::getpid();
+    int out; // -1: our own stdio. Else that descriptor behind stdout and stderr, nothing to read
+    const HeldSignals& held;
+    int number = 0;
+};
+
+bool settle_stdio(int out)
+{
+    if (out < 0)
+        return true;
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return nothing && ::dup2(nothing.get(), STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
+           ::dup2(out, STDERR_FILENO) >= 0;
+}
+
+int become(void* data)
+{
+    Launch& launch = *static_cast<Launch*>(data);
+    launch.held.give_back();
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.out)) {
+        errno = ESRCH; // the parent died before it could be asked to take us along
+        if (::getppid() == launch.parent)
+            ::execve(launch.path, launch.argv.data(), launch.environment.of(::getpid()));
+    }
+    launch.number = errno;
+    return died;
+}
+
+// Nothing while it lives.
+std::optional<int> reap(pid_t child)
+{
+    for (;;) {
+        int status = 0;
+        const pid_t got = ::waitpid(child, &status, WNOHANG | WUNTRACED);
+        if (got != child)
+            return std::nullopt;
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        if (WIFSIGNALED(status))
+            return 128 + WTERMSIG(status);
+        (void)::raise(SIGSTOP); // what could fail? the child runs on and we do as well
+        (void)::kill(child, SIGCONT);
+    }
+}
+
+int wait_for(pid_t child, const HeldSignals& held)
+{
+    for (;;) {
+        siginfo_t info = {};
+        const int signal = held.take(info);
+        if (signal == SIGCHLD) {
+            if (const auto status = reap(child))
+                return *status;
+        } else if (signal > 0 && info.si_code != SI_KERNEL) {
+            (void)::kill(child, signal); // it may be gone; then SIGCHLD is next
+        }
+    }
+}
+
+Result<int> run(const std::string& path, const std::vector<std::string>& words, int out)
+{
+    const HeldSignals held;
+    Launch launch{.path = path.c_str(),
+                  .argv = argument_vector(path, words),
+                  .environment = {},
+                  .out = out,
+                  .held = held};
+    alignas(16) std::array<std::byte, stack_size> stack; // clone(2) wants its upper end
+    const pid_t child =
+        ::clone(become, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
+    if (child < 0)
+        return fail_errno("fork", errno);
+    const int status = wait_for(child, held);
+    if (launch.number != 0)
+        return fail_errno("run " + in_quotes(path), launch.number, Code::delegate_failed);
+    return status;
+}
+
+} // namespace
+
+Result<int> run_delegate(const std::string& path, const std::vector<std::string>& rest)
+{
+    return run(path, rest, -1);
+}
+
+Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words,
+                           std::size_t most)
+{
+    const UniqueFd memory(::memfd_create("anchorhold", MFD_CLOEXEC));
+    if (!memory)
+        return fail_errno("make a file in memory", errno);
+    AH_TRY(const int status, run(path, words, memory.get()));
+    Caught caught{status, std::string(most, '\0')};
+    const ssize_t length = ::pread(memory.get(), caught.text.data(), most, 0);
+    caught.text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return caught;
+}
+
+} // namespace anchorhold

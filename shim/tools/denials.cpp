@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/render.hpp"
+#include "shim/runtime/ask_hook.hpp"
+#include "shim/tools/tool_list.hpp"
+
+namespace anchorhold {
+
+namespace {
+
+Status refresh(Found& found)
+{
+    const Record& record = found.record;
+    AH_CHECK(note_denied_by_hook(found.state, record));
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
+    AH_TRY(auto fresh, found.state.read(key));
+    if (fresh && fresh->generation == record.generation)
+        found.record = *std::move(fresh);
+    return {};
+}
+
+} // namespace
+
+Result<int> tool_denials(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(Found found, find_run(session, call.operands[0]));
+    // What is on record still answers when the kernel cannot be asked, and the status tells that it
+    // may be old.
+    const bool asks = found.live && found.record.network.has_value();
+    const Status asked = asks ? refresh(found) : Status{};
+    if (call.json) {
+        told.text = denials_json(found.record);
+        return asked ? 0 : 1;
+    }
+    told.text = render_denials(found.record);
+    if (!asked)
+        told.text += "as of the last time the kernel was asked: " + asked.error().what + "\n";
+    return asked ? 0 : 1;
+}
+
+} // namespace anchorhold

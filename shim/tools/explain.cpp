@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/render.hpp"
+#include "shim/prepare/prepare.hpp"
+#include "shim/tools/tool_list.hpp"
+
+namespace anchorhold {
+
+Result<int> tool_explain(const Session& session, const ToolCall& call, Told& told)
+{
+    if (session.obstacle)
+        return std::unexpected(*session.obstacle);
+    AH_TRY(const ContainerId id, ContainerId::parse("explained"));
+    const std::string bundle = call.bundle.empty() ? "." : call.bundle;
+    AH_TRY(const Prepared prepared, prepare(session, bundle, id, "0000000000000000"));
+    if (prepared.decision.untouched) {
+        told.text = sentence_for(prepared.request, prepared.decision) +
+                    "\nconfig.json is left alone, the runtime below runs in our place\n";
+        return 0;
+    }
+    AH_TRY(const Record record, first_record(session, prepared, id));
+    Facts facts{{"profile", {printable(record.profile)}},
+                {"why", {std::string(word_for(record.why))}},
+                {"voids", record.voids},
+                {"other channels", record.other_channels},
+                {"advice", record.advice},
+                {"removed variables", record.removed_env},
+                {"removed capabilities", record.removed_caps}};
+    if (!record.replaced_netns.empty())
+        facts.emplace_back("instead of", std::vector{printable(record.replaced_netns)});
+    for (auto& fact : facts_of(prepared.plan))
+        facts.push_back(std::move(fact));
+    told.text = record.sentence + "\n" + render_facts(facts);
+    return 0;
+}
+
+} // namespace anchorhold

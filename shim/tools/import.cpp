@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/import/import.hpp"
+#include "hooks/state/files.hpp"
+#include "schema/unique_fd.hpp"
+#include "shim/tools/tool_list.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_rules_text = std::size_t{1024} * 1024;
+
+} // namespace
+
+// The file is whoever's that calls, so a link is followed, and /dev/stdin is one.
+Result<int> tool_import(const Session& /*session*/, const ToolCall& call, Told& told)
+{
+    const std::string& path = call.operands[0];
+    const std::string named = printable(path);
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file)
+        return fail_errno("open " + named, errno, Code::invalid_request);
+    AH_TRY(std::string text, read_all(file.get(), most_rules_text, named));
+    AH_TRY(const Imported imported, import_policy(call.from, std::move(text)), named);
+    told.text = imported.policy;
+    for (const std::string& line : imported.losses)
+        told.remarks += "not kept: " + printable(line, 1000) + "\n";
+    return 0;
+}
+
+} // namespace anchorhold

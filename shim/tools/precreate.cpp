@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// `precreate`: podman without a runtime of ours. Its hook of that stage (oci-hooks(5), "precreate")
+// is handed the config.json that podman is about to write and answers with the one it shall write;
+// the hooks in that do the rest. What hangs from the runtime's command line is not had this way:
+// the second gate at start, the edit of an exec, the teardown by delete (poststop and gc do it).
+#include "hooks/state/container_state.hpp"
+#include "hooks/state/original.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/teardown.hpp"
+#include "shim/config/view.hpp"
+#include "shim/runtime/ask_hook.hpp"
+#include "shim/tools/tool_list.hpp"
+#include "shim/verbs/claim.hpp"
+
+#include <csignal>
+#include <ctime>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_config = std::size_t{16} * 1024 * 1024;
+constexpr std::chrono::seconds patience(5);
+constexpr std::size_t id_length = 64; // of podman's ids, hex digits
+constexpr const char* no_root =
+    "/"; // which runtime comes, and what its root is, podman alone knows
+
+bool is_podmans_id(std::string_view text)
+{
+    return text.size() == id_length &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// "/PARENT/libpod-ID", "PARENT.slice:libpod:ID".
+std::string_view id_in_cgroup(std::string_view path)
+{
+    constexpr std::string_view prefix = "libpod-";
+    path.remove_prefix(path.find_last_of("/:") + 1);
+    if (path.starts_with(prefix))
+        path.remove_prefix(prefix.size());
+    return path;
+}
+
+// ".../overlay-containers/ID/userdata/hosts"
+std::string_view id_in_source(std::string_view path)
+{
+    constexpr std::string_view below = "/userdata/";
+    const std::size_t end = path.find(below);
+    if (end == std::string_view::npos)
+        return {};
+    path = path.substr(0, end);
+    return path.substr(path.rfind('/') + 1);
+}
+
+// config.json does not say it. `up` compares it with what the runtime calls the container.
+Result<ContainerId> find_id(json::View config)
+{
+    AH_TRY(const std::string cgroup, text_of(member(config, "linux"), "cgroupsPath"));
+    if (const auto id = id_in_cgroup(cgroup); is_podmans_id(id))
+        return ContainerId::parse(id);
+    AH_TRY(const auto mounts, elements(config, "mounts"));
+    for (const json::View mount : mounts) {
+        AH_TRY(const std::string source, text_of(mount, "source"));
+        if (const auto id = id_in_source(source); is_podmans_id(id))
+            return ContainerId::parse(id);
+    }
+    return fail(Code::invalid_request,
+                "no container id in it, neither in linux.cgroupsPath nor in a mount's source; give "
+                "podman the runtime instead of the hook");
+}
+
+// The run's own folder is the bundle for the moment; the lock's holder killed, gc takes it away.
+Result<std::string> edit_in_place(const Session& session, const StateDir& state,
+                                  const ContainerId& id, const ProcessIdentity& podman,
+                                  const std::string& generation, const std::string& text)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    AH_CHECK(keep_original(state, key, text), "keep config.json");
+    const std::string kept = state.run_path(key) + "/config.json";
+    auto prepared = prepare(session, state.run_path(key), id, generation);
+    if (::unlink(kept.c_str()) != 0)
+        return fail_errno("remove " + kept, errno);
+    if (!prepared)
+        return std::unexpected(std::move(prepared).error());
+    if (prepared->mark) {
+        return fail(Code::invalid_request,
+                    "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
+    }
+    if (prepared->decision.untouched) {
+        AH_CHECK(state.remove_run(key));
+        return text;
+    }
+    AH_TRY(Record record, first_record(session, *prepared, id));
+    record.bundle.clear();
+    record.creator = podman;
+    AH_CHECK(write_inside(state, key, *prepared));
+    AH_CHECK(state.write(record), "write the record");
+    return prepared->edited.text;
+}
+
+// Who called us, and will own the run until it is confined. Killed, it takes us along.
+Result<ProcessIdentity> find_podman()
+{
+    const pid_t parent = ::getppid();
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
+    AH_TRY(const auto podman, identify(parent), "look at the calling process");
+    if (!podman || ::getppid() != parent)
+        return fail(Code::delegate_failed, "the podman that called is gone");
+    return *podman;
+}
+
+// podman holds the container's lock, so what it planned before and did not bring to life is over:
+// its service lives on, and would own that for ever.
+Status clear_planned(const StateDir& state, const RunKey& key, const ProcessIdentity& podman)
+{
+    AH_TRY(const auto record, state.read(key), "read the run's record");
+    const bool planned =
+        record && (record->state == RunState::planned || record->state == RunState::failed);
+    if (!planned || record->creator != podman)
+        return {};
+    return abandon(state, key, record->generation,
+                   {Code::delegate_failed, 0, "podman did not start it"}, unplug_by_hook);
+}
+
+// podman shows its user the status of a hook that failed, and nothing else of it: the reason has to
+// be where `show` finds it.
+void leave_reason(const StateDir& state, const ContainerId& id, const std::string& generation,
+                  const Error& error)
+{
+    Record record;
+    record.key = RunKey::of(no_root, id).text();
+    record.id = id.text();
+    record.root = no_root;
+    record.generation = generation;
+    record.state = RunState::failed;
+    record.sentence = "Network: none, the container was not created";
+    record.code = name_of(error.code);
+    record.reason = error.what;
+    record.created = record.ended = std::time(nullptr);
+    (void)state.archive(record); // the error is told on standard error as well
+}
+
+Result<std::string> plan_in_place(const Session& session, const StateDir& state,
+                                  const ContainerId& id, const std::string& generation,
+                                  const std::string& text)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    AH_TRY(const ProcessIdentity podman, find_podman());
+    AH_CHECK(clear_planned(state, key, podman));
+    AH_TRY(const RunLock lock, take_id(state, key));
+    AH_CHECK(state.make_run(key), "make the run's folder");
+    auto edited = edit_in_place(session, state, id, podman, generation, text);
+    if (!edited) {
+        leave_reason(state, id, generation, edited.error());
+        (void)state.remove_run(key); // the first error is the story
+    }
+    return edited;
+}
+
+} // namespace
+
+Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Told& told)
+{
+    if (!session.policy)
+        return std::unexpected(session.policy.error());
+    AH_TRY(const std::string text, read_to_end(STDIN_FILENO, most_config, Deadline(patience)),
+           "read config.json");
+    AH_TRY(const json::Document config, json::Document::parse(text), "config.json");
+    AH_TRY(const ContainerId id, find_id(config.root()), "config.json");
+    Session ours = session;
+    ours.root = no_root;
+    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
+    AH_TRY(const std::string generation, random_generation());
+    auto edited = plan_in_place(ours, state, id, generation, text);
+    if (!edited)
+        return std::unexpected(std::move(edited).error().in("precreate " + id.text()));
+    told.text = *std::move(edited);
+    return 0;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// `runs` and `show`: what is on record. Live runs come before ended ones of the same id.
+#include "schema/render.hpp"
+#include "shim/tools/tool_list.hpp"
+
+#include <algorithm>
+
+namespace anchorhold {
+
+namespace {
+
+Result<StateDir> state_of(const Session& session)
+{
+    AH_TRY(auto state, StateDir::existing(session.state_path), "open the state directory");
+    if (!state)
+        return fail(Code::invalid_request, "nothing is on record in " + session.state_path);
+    return *std::move(state);
+}
+
+// A record that cannot be read is told of, not passed over.
+std::vector<Record> live_records(const StateDir& state, const std::vector<RunKey>& keys,
+                                 std::string& unreadable)
+{
+    std::vector<Record> records;
+    for (const RunKey& key : keys) {
+        auto record = state.read(key);
+        if (!record) {
+            unreadable += "unreadable " + key.text() + ": " + record.error().what + "\n";
+        } else if (*record) {
+            records.push_back(**std::move(record));
+        }
+    }
+    std::ranges::sort(records, {}, &Record::created);
+    return records;
+}
+
+std::string as_array(const std::vector<Record>& records)
+{
+    std::string text = "[";
+    for (const Record& record : records)
+        text += (text.size() > 1 ? "," : "") + to_json(record);
+    return text + "]\n";
+}
+
+bool is_called(const Record& record, std::string_view name)
+{
+    return record.id == name || record.key == name;
+}
+
+bool is_called_like(const Record& record, std::string_view prefix)
+{
+    return record.id.starts_with(prefix) || record.key.starts_with(prefix);
+}
+
+// Nothing when nobody is called that; refused when several runs could be meant.
+Result<std::optional<Record>> pick(const std::vector<Record>& records, const std::string& name)
+{
+    std::vector<const Record*> meant;
+    for (const auto matches : {is_called, is_called_like}) {
+        for (const Record& record : records) {
+            const bool known = std::ranges::any_of(
+                meant, [&](const Record* other) { return other->key == record.key; });
+            if (matches(record, name) && !known)
+                meant.push_back(&record);
+        }
+        if (!meant.empty())
+            break;
+    }
+    if (meant.empty())
+        return std::nullopt;
+    if (meant.size() == 1)
+        return *meant[0];
+    std::string keys;
+    for (const Record* record : meant)
+        keys += " " + record->key + " (" + printable(record->id) + ")";
+    return fail(Code::invalid_request, in_quotes(name) + " could be several runs:" + keys);
+}
+
+// Live ones first, then by time.
+Result<std::vector<Record>> containers_of(const Found& found)
+{
+    AH_TRY(const auto keys, found.state.runs(), "list the runs");
+    std::string unreadable;
+    std::vector<Record> containers = live_records(found.state, keys, unreadable);
+    AH_TRY(const auto ended, found.state.ended(), "list the ended runs");
+    containers.insert(containers.end(), ended.rbegin(), ended.rend());
+    std::erase_if(containers, [name = run_name(found.record)](const Record& record) {
+        return record.pod != name;
+    });
+    return containers;
+}
+
+} // namespace
+
+Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    std::vector<Record> records;
+    std::string unreadable;
+    if (state) {
+        AH_TRY(const auto keys, state->runs(), "list the runs");
+        records = live_records(*state, keys, unreadable);
+    }
+    told.text = call.json ? as_array(records) : render_runs(records) + unreadable;
+    return unreadable.empty() ? 0 : 1;
+}
+
+Result<Found> find_run(const Session& session, const std::string& name)
+{
+    AH_TRY(StateDir state, state_of(session));
+    AH_TRY(const auto keys, state.runs(), "list the runs");
+    std::string unreadable;
+    AH_TRY(auto live, pick(live_records(state, keys, unreadable), name));
+    if (live)
+        return Found{std::move(state), *std::move(live), true};
+    AH_TRY(const auto ended, state.ended(), "list the ended runs");
+    AH_TRY(auto found, pick(ended, name));
+    if (!found)
+        return fail(Code::invalid_request, "no run is called " + in_quotes(name));
+    return Found{std::move(state), *std::move(found), false};
+}
+
+Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
+{
+    AH_TRY(const Found found, find_run(session, call.operands[0]));
+    if (call.json) {
+        told.text = to_json(found.record);
+        return 0;
+    }
+    told.text = render_record(found.record);
+    AH_TRY(const auto containers, containers_of(found));
+    if (!containers.empty())
+        told.text += render_pod(found.record, containers);
+    return 0;
+}
+
+} // namespace anchorhold

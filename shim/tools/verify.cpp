@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// `verify`: does an engine's configuration lead to us? An engine that is told of us wrongly runs
+// plain runc, and nobody notices (case C-11). So its configuration is read as it reads it, and
+// below each runtime that should be ours a throw-away container is run, whose record must be there.
+#include "shim/inspect/inspection.hpp"
+#include "shim/runtime/helpers.hpp"
+#include "shim/tools/tool_list.hpp"
+#include "shim/tools/verify_parts.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+// The first that is there, as engines take it; names without a path are looked for as they do.
+std::string program_of(const Handler& handler)
+{
+    for (const std::string& program : handler.programs) {
+        const auto found =
+            program.starts_with('/') ? Result<std::string>(program) : find_on_path(program);
+        if (found && ::access(found->c_str(), F_OK) == 0)
+            return *found;
+    }
+    return handler.programs.empty() ? "" : handler.programs.front();
+}
+
+void look_at_program(const std::string& program, HandlerFacts& facts)
+{
+    struct stat file = {};
+    struct stat self = {};
+    facts.program = program;
+    if (!program.starts_with('/') || ::stat(program.c_str(), &file) != 0 ||
+        ::stat("/proc/self/exe", &self) != 0) {
+        facts.standing = ProgramIs::missing;
+    } else if (file.st_dev != self.st_dev || file.st_ino != self.st_ino) {
+        facts.standing = ProgramIs::other;
+    } else if (auto owned = check_owned_path(program, "program", Code::delegate_failed); !owned) {
+        facts.standing = ProgramIs::unsafe;
+        facts.why = std::move(owned).error().what;
+    } else {
+        facts.standing = ProgramIs::same;
+    }
+}
+
+struct Called { // as the engine will call us
+    HandlerFacts facts;
+    std::string state_path;
+};
+
+Called look_at(const Handler& handler)
+{
+    Called called;
+    look_at_program(program_of(handler), called.facts);
+    std::vector<const char*> argv{called.facts.program.c_str()};
+    for (const std::string& word : handler.arguments)
+        argv.push_back(word.c_str());
+    argv.push_back("create");
+    Session session = open_session(argv);
+    called.facts.policy_path = session.policy_path;
+    called.facts.policy_there = ::access(session.policy_path.c_str(), F_OK) == 0;
+    called.facts.policy = std::move(session.policy);
+    called.facts.option = session.own.profile;
+    called.facts.argv0 = session.argv0_profile;
+    called.state_path = session.state_path;
+    return called;
+}
+
+class Verification {
+public:
+    Verification(EngineSetup& setup, const std::string& relay, const HeldEnd& held)
+        : setup_(setup), relay_(relay), held_(held)
+    {
+    }
+
+    void look_at_all(const std::string& only)
+    {
+        if (!only.empty() && setup_.find(only) == nullptr)
+            judge_absence(only, setup_);
+        for (const Handler& handler : setup_.handlers) {
+            if (!held_.came() && (only.empty() ? handler.ours : handler.name == only))
+                look_at_one(handler);
+        }
+        if (trials_)
+            trials_->put_away(setup_);
+    }
+    const std::vector<VerifyRow>& rows() const { return rows_; }
+
+private:
+    void look_at_one(const Handler& handler)
+    {
+        const Called called = look_at(handler);
+        judge_handler(handler, called.facts, setup_);
+        const Trial trial = try_out(handler.name, called.state_path);
+        Came came{"not run", {}};
+        if (trials_)
+            came = judge_trial(handler, called.facts, trial, setup_);
+        const bool ours = called.facts.standing == ProgramIs::same;
+        rows_.push_back({.handler = handler.name,
+                         .program = called.facts.program,
+                         .profile = ours ? profile_of(called.facts).value_or("") : "",
+                         .trial = std::string(came.word),
+                         .sentence = std::move(came.sentence)});
+    }
+
+    Trial try_out(const std::string& handler, const std::string& state_path)
+    {
+        if (!trials_ && !no_trials_) {
+            auto trials = trials_of(setup_.engine, relay_, held_);
+            if (trials) {
+                trials_ = *std::move(trials);
+            } else {
+                no_trials_ = true;
+                setup_.faults.push_back({FaultKind::not_run,
+                                         {},
+                                         trials.error().what,
+                                         "until one was run, nothing says that we are called"});
+            }
+        }
+        return trials_ ? trials_->run(handler, state_path) : Trial();
+    }
+
+    EngineSetup& setup_;
+    const std::string& relay_;
+    const HeldEnd& held_;
+    std::unique_ptr<Trials> trials_;
+    bool no_trials_ = false;
+    std::vector<VerifyRow> rows_;
+};
+
+} // namespace
+
+Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told)
+{
+    const auto engine = engine_from(call.operands[0]);
+    if (!engine) {
+        return fail(Code::invalid_request,
+                    in_quotes(call.operands[0]) + " is not podman, docker, containerd or crio");
+    }
+    if (session.own != OwnOptions()) {
+        return fail(Code::invalid_request,
+                    "what counts is how the engine calls us; leave the --ah- options away");
+    }
+    if (*engine != Engine::podman && ::geteuid() != 0) {
+        return fail(Code::invalid_request,
+                    "the records of its containers are root's; run it as root");
+    }
+    if (*engine == Engine::podman && !call.config.empty()) {
+        return fail(Code::invalid_request,
+                    "name that file in CONTAINERS_CONF, so that podman reads it");
+    }
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const HeldEnd held, HeldEnd::hold());
+    EngineSetup setup = gather_setup(*engine, call.config, held);
+    Verification verification(setup, helpers.relay, held);
+    verification.look_at_all(call.operands.size() > 1 ? call.operands[1] : std::string());
+    if (held.came()) // which ends us when `held` goes
+        return fail(Code::invalid_request, "interrupted; nothing is said of " + call.operands[0]);
+    told.text = call.json ? verify_json(setup, verification.rows())
+                          : verify_text(setup, verification.rows());
+    return verdict_of(setup) == Verdict::verified ? 0 : 1;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of `verify`: what an engine has read, and the throw-away containers below its runtimes.
+#pragma once
+
+#include "schema/engine/verify.hpp"
+#include "shim/runtime/bounded_child.hpp"
+
+#include <memory>
+#include <string>
+
+namespace anchorhold {
+
+// verify_config.cpp. `file`: the configuration's main file where it is not the usual one; podman is
+// told by a variable.
+EngineSetup gather_setup(Engine engine, const std::string& file, const HeldEnd& held);
+
+// verify_trial.cpp. One for all runtimes of an engine; all is put away by put_away, which adds a
+// fault for what is left, or at the latest when it is destroyed.
+class Trials {
+public:
+    virtual ~Trials() = default;
+    // Below the runtime of that name; its record is looked for in `state_path` while what was made
+    // still stands, and it is put away before this returns.
+    virtual Trial run(const std::string& handler, const std::string& state_path) = 0;
+    virtual void put_away(EngineSetup& setup) = 0;
+};
+// `relay` is the static program that the container runs. Refused when there is no way to run one.
+Result<std::unique_ptr<Trials>> trials_of(Engine engine, const std::string& relay,
+                                          const HeldEnd& held);
+
+} // namespace anchorhold

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// The throw-away containers. Their image is made of nothing but our relay, which is static and can
+// say its version; so no registry is asked and nothing of the host's is bound. All of it is found
+// again by names drawn at random, also what a call made that did not come back in time. A signal
+// does not cut short what makes something: the engine would go on making it behind our back.
+#include "hooks/state/files.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/state_dir.hpp"
+#include "schema/json/json.hpp"
+#include "shim/tools/verify_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds for_a_run(60);
+constexpr std::chrono::seconds for_putting_away(60);
+constexpr std::size_t most_relay = std::size_t{16} * 1024 * 1024;
+constexpr std::string_view inside = "anchorhold-verify"; // the program's name in the image
+constexpr std::string_view off_annotation = "dev.anchorhold.egress"; // off: no broker, no network
+
+// The record of a container that only just ran; a pod's is looked for while it stands.
+std::optional<Record> record_of(const std::string& state_path, const std::string& id)
+{
+    auto existing = StateDir::existing(state_path);
+    const std::optional<StateDir> state = existing ? *std::move(existing) : std::nullopt;
+    if (!state)
+        return std::nullopt;
+    const auto keys = state->runs();
+    for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
+        auto read = state->read(key);
+        auto record = read ? *std::move(read) : std::nullopt;
+        if (record && record->id == id)
+            return record;
+    }
+    const auto ended = state->ended(); // after the live ones: a run ends by moving here
+    for (const Record& record : ended ? *ended : std::vector<Record>()) {
+        if (record.id == id)
+            return record;
+    }
+    return std::nullopt;
+}
+
+// What a call that did not do it has to say.
+std::string complaint(const Result<Answer>& answer)
+{
+    if (!answer)
+        return answer.error().what;
+    return (answer->late ? "Error: no answer in time\n" : "") + answer->err + answer->out;
+}
+
+std::string first_word(std::string_view text)
+{
+    return std::string(text.substr(0, text.find_first_of(" \n")));
+}
+
+// ustar (POSIX.1-1988): one header and one file, filled up to blocks of 512, and two empty blocks.
+std::string archive_of(std::string_view name, std::string_view content)
+{
+    constexpr std::size_t block = 512;
+    std::string header(block, '\0');
+    const auto put = [&](std::size_t at, std::string_view text) {
+        header.replace(at, text.size(), text);
+    };
+    const auto octal = [](std::size_t number, std::size_t digits) {
+        std::string text(digits, '0');
+        for (std::size_t at = digits; at > 0; number /= 8)
+            text[--at] = static_cast<char>('0' + number % 8);
+        return text;
+    };
+    put(0, name);
+    put(100, octal(0555, 7));
+    put(108, octal(0, 7));
+    put(116, octal(0, 7));
+    put(124, octal(content.size(), 11));
+    put(136, octal(0, 11));
+    put(148, "        "); // the sum counts its own place as blanks
+    put(156, "0");
+    put(257, std::string_view("ustar\00000", 8));
+    std::size_t sum = 0;
+    for (const char character : header)
+        sum += static_cast<unsigned char>(character);
+    put(148, octal(sum, 6) + std::string("\0 ", 2));
+    std::string archive = header;
+    archive += content;
+    archive.resize((archive.size() + block - 1) / block * block + 2 * block, '\0');
+    return archive;
+}
+
+// What podman and Docker have in common is all that is needed.
+class ImageTrials final : public Trials {
+public:
+    ImageTrials(Engine engine, std::string program, std::string mark, const HeldEnd& held)
+        : engine_(engine),
+          program_(std::move(program)),
+          mark_(std::move(mark)),
+          image_("localhost/anchorhold-verify:" + mark_),
+          held_(held)
+    {
+    }
+    ImageTrials(const ImageTrials&) = delete;
+    ImageTrials& operator=(const ImageTrials&) = delete;
+    ~ImageTrials() override { (void)clear(); } // after put_away there is nothing to do
+
+    Status import(const std::string& relay)
+    {
+        AH_TRY(const auto content, read_file(relay, most_relay), "read the relay");
+        AH_TRY(const UniqueFd archive, file_in_memory(archive_of(inside, content.value_or(""))));
+        made_ = true;
+        AH_TRY(const Answer answer,
+               ask(held_, Heed::none, program_, {"import", "-", image_}, archive.get(), for_a_run));
+        if (!answer.good()) {
+            return fail(Code::delegate_failed,
+                        "make an image of one file: " + printable(complaint(answer), 500));
+        }
+        return {};
+    }
+
+    Trial run(const std::string& handler, const std::string& state_path) override
+    {
+        const std::string name = container();
+        std::vector<std::string> words{"create", "--runtime", handler, "--network",
+                                       "none",   "--name",    name};
+        if (engine_ == Engine::podman) // Docker has annotations since 25 alone
+            words.insert(words.end(), {"--annotation", std::string(off_annotation) + "=off"});
+        words.insert(words.end(), {image_, "/" + std::string(inside), "--version"});
+        Trial trial;
+        const auto created = ask(held_, Heed::none, program_, words, -1, for_a_run);
+        if (!created || !created->good()) {
+            trial.output = complaint(created);
+        } else {
+            trial.id = first_word(created->out);
+            start(trial);
+            trial.record = record_of(state_path, trial.id);
+        }
+        remove_container(name);
+        return trial;
+    }
+
+    void put_away(EngineSetup& setup) override
+    {
+        const std::string left = clear();
+        if (!left.empty()) {
+            setup.faults.push_back(
+                {FaultKind::left_over, {}, "left behind: " + printable(left), "remove it by hand"});
+        }
+    }
+
+private:
+    std::string container() const { return "anchorhold-verify-" + mark_; }
+
+    void start(Trial& trial) const
+    {
+        const auto ran =
+            ask(held_, Heed::signals, program_, {"start", "--attach", trial.id}, -1, for_a_run);
+        trial.ran = ran && ran->good();
+        if (!trial.ran)
+            trial.output = complaint(ran);
+    }
+
+    Answer do_away(const std::vector<std::string>& words) const
+    {
+        const auto answer = ask(held_, Heed::none, program_, words, -1, for_putting_away);
+        return answer ? *answer : Answer{.status = 1, .late = false, .out = {}, .err = {}};
+    }
+    // Whether it is gone is asked below: both grumble about one that is gone already.
+    void remove_container(const std::string& name) const
+    {
+        (void)do_away({"rm", "--force", "--volumes", name});
+    }
+
+    std::string clear()
+    {
+        if (!std::exchange(made_, false))
+            return {};
+        remove_container(container());
+        (void)do_away({"rmi", "--force", image_});
+        const Answer containers =
+            do_away({"ps", "--all", "--quiet", "--filter", "name=" + container()});
+        const Answer images = do_away({"images", "--quiet", image_});
+        std::string left;
+        if (!containers.good() || !containers.out.empty())
+            left = "container " + container();
+        if (!images.good() || !images.out.empty())
+            left += (left.empty() ? "" : ", ") + ("image " + image_);
+        return left;
+    }
+
+    Engine engine_;
+    std::string program_, mark_, image_;
+    const HeldEnd& held_;
+    bool made_ = false;
+};
+
+// A pod's sandbox needs no image but the one the engine has for it.
+class PodTrials final : public Trials {
+public:
+    PodTrials(Engine engine, std::string program, std::string mark, const HeldEnd& held)
+        : program_(std::move(program)), mark_(std::move(mark)), held_(held)
+    {
+        // crictl(1) tries all sockets it knows, with warnings, unless somebody chose one.
+        const bool chosen =
+            std::getenv("CONTAINER_RUNTIME_ENDPOINT") != nullptr || // NOLINT(concurrency-mt-unsafe)
+            ::access("/etc/crictl.yaml", F_OK) == 0;
+        options_ = {"--timeout", "60s"};
+        if (!chosen) {
+            options_.insert(options_.end(),
+                            {"--runtime-endpoint", engine == Engine::crio
+                                                       ? "unix:///var/run/crio/crio.sock"
+                                                       : "unix:///run/containerd/containerd.sock"});
+        }
+    }
+
+    // Handlers have the same names in both engines, and crictl(1) may be told of the other one.
+    // What gives no answer here gives none to a trial either, which says why.
+    Status check_engine(Engine engine) const
+    {
+        constexpr std::string_view label = "RuntimeName:";
+        const auto answer = crictl({"version"});
+        const std::string said = answer && answer->good() ? answer->out : "";
+        const std::size_t at = said.find(label);
+        const std::size_t begin =
+            at == std::string::npos ? at : said.find_first_not_of(' ', at + label.size());
+        if (begin == std::string::npos)
+            return {};
+        const std::string name = first_word(said.substr(begin));
+        if (engine_from(name) == engine)
+            return {};
+        return fail(Code::delegate_failed, "crictl speaks to " + printable(name) +
+                                               "; have CONTAINER_RUNTIME_ENDPOINT "
+                                               "name the socket of " +
+                                               std::string(word_for(engine)));
+    }
+
+    Trial run(const std::string& handler, const std::string& state_path) override
+    {
+        Trial trial;
+        const auto config = file_in_memory(pod());
+        if (!config) {
+            trial.output = config.error().what;
+            return trial;
+        }
+        const auto ran = crictl({"runp", "--runtime", handler, path_of(*config)});
+        trial.ran = ran && ran->good();
+        if (trial.ran) {
+            trial.id = first_word(ran->out);
+            trial.record = record_of(state_path, trial.id);
+        } else {
+            trial.output = complaint(ran);
+        }
+        (void)clear(); // asked for again in the end
+        return trial;
+    }
+
+    void put_away(EngineSetup& setup) override
+    {
+        const std::string left = clear();
+        if (!left.empty()) {
+            setup.faults.push_back({FaultKind::left_over,
+                                    {},
+                                    "left behind: pod " + printable(left),
+                                    "remove it: crictl rmp --force " + printable(left)});
+        }
+    }
+
+private:
+    std::string name() const { return "anchorhold-verify-" + mark_; }
+    std::string pod() const
+    {
+        json::Writer writer;
+        writer.begin_object().key("metadata").begin_object().member("name", name());
+        writer.member("uid", mark_).member("namespace", "anchorhold-verify").end_object();
+        writer.key("annotations").begin_object().member(off_annotation, "off").end_object();
+        writer.key("linux").begin_object().end_object().end_object();
+        return writer.take();
+    }
+
+    Result<Answer> crictl(const std::vector<std::string>& words) const
+    {
+        std::vector<std::string> all = options_;
+        all.insert(all.end(), words.begin(), words.end());
+        return ask(held_, Heed::none, program_, all, -1, for_a_run + std::chrono::seconds(5));
+    }
+    // By name, so that one is found as well which a call made that did not come back.
+    Result<std::string> listed() const
+    {
+        AH_TRY(const Answer answer, crictl({"pods", "--quiet", "--name", name()}));
+        if (!answer.good())
+            return fail(Code::delegate_failed, printable(answer.err, 500));
+        return first_word(answer.out);
+    }
+    std::string clear() const // what is left
+    {
+        const auto id = listed();
+        if (!id)
+            return name() + ", perhaps: " + id.error().what;
+        if (id->empty())
+            return {};
+        (void)crictl({"stopp", *id}); // what stood in the way, the list shows
+        (void)crictl({"rmp", *id});
+        const auto left = listed();
+        return left ? *left : *id;
+    }
+
+    std::string program_, mark_;
+    const HeldEnd& held_;
+    std::vector<std::string> options_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Trials>> trials_of(Engine engine, const std::string& relay,
+                                          const HeldEnd& held)
+{
+    AH_TRY(std::string mark, random_generation());
+    if (engine == Engine::containerd || engine == Engine::crio) {
+        AH_TRY(std::string crictl, find_on_path("crictl"), "no throw-away pod was run");
+        auto trials = std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);
+        AH_CHECK(trials->check_engine(engine), "no throw-away pod was run");
+        return trials;
+    }
+    AH_TRY(std::string program, find_on_path(word_for(engine)), "no throw-away container was run");
+    auto trials = std::make_unique<ImageTrials>(engine, std::move(program), std::move(mark), held);
+    AH_CHECK(trials->import(relay), "no throw-away container was run");
+    return trials;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// create, run and restore. The order is the promise (DESIGN 3): everything that can be refused is
+// refused before anything is made; the record stands before the first change to the host; the lock
+// is free again before the runtime below starts, because its hook takes it.
+#include "hooks/state/original.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/teardown.hpp"
+#include "shim/config/oci_keys.hpp"
+#include "shim/prepare/prepare.hpp"
+#include "shim/runtime/ask_hook.hpp"
+#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/private_log.hpp"
+#include "shim/verbs/claim.hpp"
+#include "shim/verbs/command_lookup.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace anchorhold {
+
+namespace {
+
+constexpr std::size_t swept_at_create = 8;
+constexpr int most_turns = 2000; // ten seconds
+constexpr useconds_t turn_microseconds = 5000;
+
+// As given, but from the root on: the links in it are not followed.
+Result<std::string> absolute_path(const std::string& path)
+{
+    if (path.starts_with('/'))
+        return path;
+    std::array<char, PATH_MAX> here{};
+    if (::getcwd(here.data(), here.size()) == nullptr)
+        return fail_errno("ask for the working directory", errno);
+    return std::string(here.data()) + "/" + path;
+}
+
+// Is this container left alone whatever its config.json says?
+bool left_alone_anyway(const Session& session, const ContainerId& id)
+{
+    return is_left_alone(*session.policy, session.own.profile, session.argv0_profile, id);
+}
+
+// A bundle that is not there, and where no annotation has a say one that cannot be read, is the
+// runtime's to judge. Of one that can be read nothing is left to it, whatever failed.
+bool is_the_runtimes(const Session& session, const ContainerId& id)
+{
+    if (!session.policy)
+        return false;
+    const auto bundle = Bundle::open(bundle_of(session.invocation));
+    const auto text =
+        bundle ? bundle->read_config() : Result<std::string>(std::unexpected(bundle.error()));
+    if (session.policy->annotations)
+        return !text && text.error().number == ENOENT && left_alone_anyway(session, id);
+    const auto config =
+        text ? json::Document::parse(*text) : Result<json::Document>(std::unexpected(text.error()));
+    return (!config || !check_oci_keys(config->root())) && left_alone_anyway(session, id);
+}
+
+enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
+
+// An edit mark is written by us and never believed (DESIGN 5): only a live run of that key and
+// generation whose config.json is this very text makes the file ours; then it is left as it is.
+// A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment,
+// or, when that has failed, its shim.
+Result<Mark> judge_mark(const StateDir& state, std::string_view mark, const std::string& config,
+                        const RunKey& key)
+{
+    const auto named = RunKey::parse(mark.substr(0, mark.find('.')));
+    if (!named)
+        return Mark::forged;
+    AH_TRY(const auto record, state.read(*named), "read the run's record");
+    if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
+        !is_alive(record->creator) || mark != run_name(*record) ||
+        record->config_digest != sha256_hex(config))
+        return Mark::forged;
+    return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
+}
+
+// Prepared, and nobody else's edit in the way; two runs of one bundle take turns.
+Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
+                                 const std::string& generation)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    const auto bundle = Bundle::open(bundle_of(session.invocation));
+    const auto there = StateDir::existing(session.state_path); // what is left alone makes none
+    for (int turn = 0;; ++turn) {
+        // Without a turn a config.json that changes is still noticed.
+        std::optional<FileLock> lock;
+        if (bundle && there && *there) {
+            if (auto taken = bundle->lock(**there))
+                lock.emplace(*std::move(taken));
+        }
+        AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation));
+        if (!prepared.mark) {
+            if (lock)
+                prepared.turn.emplace(*std::move(lock));
+            return prepared;
+        }
+        AH_TRY(const StateDir state, StateDir::open(session.state_path),
+               "open the state directory");
+        AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key));
+        if (mark == Mark::ours)
+            return prepared;
+        if (mark == Mark::forged || turn == most_turns) {
+            return fail(Code::invalid_request,
+                        "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
+                        "(a config.json that a killed run left edited is put back by anchorhold "
+                        "gc; podman's precreate hook and this runtime are not for the same "
+                        "container)");
+        }
+        lock.reset(); // the neighbour's hook needs it
+        ::usleep(turn_microseconds);
+    }
+}
+
+// Writes the record and what teardown needs, under the run's lock.
+Result<Record> claim(const Session& session, const StateDir& state, const Prepared& prepared,
+                     const ContainerId& id)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    AH_TRY(const RunLock lock, take_id(state, key));
+    AH_TRY(Record record, first_record(session, prepared, id));
+    AH_CHECK(state.make_run(key), "make the run's folder");
+    AH_CHECK(write_inside(state, key, prepared));
+    AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
+    AH_CHECK(state.write(record), "write the record");
+    return record;
+}
+
+// The runtime says that all went well, and it did not.
+Result<int> undo(const Session& session, const StateDir& state, const Record& ours, Error reason)
+{
+    (void)delete_by_force(session); // a `run` is over by now, or detached
+    AH_TRY(const RunKey key, RunKey::parse(ours.key));
+    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
+    return std::unexpected(std::move(reason));
+}
+
+// What the runtime would have said of a command that is not there, had it not found the relay.
+// Nothing where that cannot be told: the relay says it at start.
+std::optional<std::string> missing_inside(const Prepared& prepared, const Record& record)
+{
+    const std::string path = "/proc/" + std::to_string(record.init.pid) + "/root";
+    const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto init = identify(static_cast<pid_t>(record.init.pid));
+    if (!root || !init || *init != record.init)
+        return std::nullopt;
+    const auto config = json::Document::parse(prepared.edited.text);
+    const auto command = config
+                             ? command_lookup(config->root(), prepared.plan.command_prefix.size())
+                             : Result<CommandLookup>(std::unexpected(config.error()));
+    return command ? missing_command(root.get(), *command) : std::nullopt;
+}
+
+// What the runtime below left us with: its status, an error of ours to report, or the container.
+Result<int> conclude(const Session& session, const StateDir& state, const Record& ours,
+                     const Prepared& prepared, int status, const PrivateLog& log)
+{
+    AH_TRY(const RunKey key, RunKey::parse(ours.key));
+    const auto read = state.read(key);
+    // A run that was deleted meanwhile has no folder any more; it was enforced to get that far.
+    std::optional<Record> record = read ? *read : std::nullopt;
+    if (record && record->generation != ours.generation)
+        record.reset();
+    const bool is_run = session.invocation.verb == Verb::run;
+    if (record && record->state == RunState::planned && status == 0) {
+        // Its hook was taken out of the file or replaced.
+        return undo(session, state, ours,
+                    {Code::network_setup_failed, 0,
+                     "the runtime did not run the hook that verifies the network"});
+    }
+    if (record && status == 0 && !is_run && !prepared.plan.command_prefix.empty()) {
+        if (auto missing = missing_inside(prepared, *record))
+            return undo(session, state, ours, {Code::invalid_request, 0, std::move(*missing)});
+    }
+    if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
+        log.pass_on();
+        if (is_run) {
+            (void)teardown(state, key, ours.generation,
+                           unplug_by_hook); // a live init keeps it; gc comes again
+        }
+        return status;
+    }
+    Error reason{Code::delegate_failed, 0, ""};
+    if (record && record->state == RunState::failed)
+        reason = {Code::network_setup_failed, 0, record->reason};       // the hook's own words
+    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // what is left over is gc's
+    if (!reason.what.empty())
+        return std::unexpected(std::move(reason));
+    log.pass_on_one_error(); // the runtime's own line; on stderr it stands already
+    return status;
+}
+
+Result<int> carry_out(const Session& session, const StateDir& state, Prepared& prepared,
+                      const ContainerId& id)
+{
+    const RunKey key = RunKey::of(session.root, id);
+    AH_TRY(const Record record, claim(session, state, prepared, id));
+    const auto give_up = [&](Error reason) -> Result<int> {
+        // The first error is the story.
+        (void)abandon(state, key, record.generation, reason, unplug_by_hook);
+        return std::unexpected(std::move(reason));
+    };
+    auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
+    prepared.turn.reset(); // giving up takes it as well
+    if (!written)
+        return give_up(std::move(written).error());
+    auto log = PrivateLog::open(session, state.run_path(key));
+    if (!log)
+        return give_up(std::move(log).error());
+    auto status = run_delegate(session.delegate, log->words());
+    if (!status)
+        return give_up(std::move(status).error());
+    return conclude(session, state, record, prepared, *status, *log);
+}
+
+// The host uid of the container's root, where a user namespace maps one.
+std::optional<std::int64_t> mapped_root(const std::string& config)
+{
+    const auto document = json::Document::parse(config);
+    const auto linux_member = document ? document->root().find("linux") : std::nullopt;
+    const auto mappings = linux_member ? linux_member->find("uidMappings") : std::nullopt;
+    for (const json::View mapping : mappings ? mappings->items() : std::vector<json::View>()) {
+        const auto inside = mapping.find("containerID");
+        const auto outside = mapping.find("hostID");
+        const auto first = inside ? inside->integer() : Result<std::int64_t>(-1);
+        const auto host = outside ? outside->integer() : Result<std::int64_t>(-1);
+        if (first && *first == 0 && host)
+            return *host;
+    }
+    return std::nullopt;
+}
+
+// podman gives a bundle to the container's mapped root (measured, 4.3.1): nobody else has that uid,
+// and nothing leads the container to its bundle. Above it the path must be root's as ever.
+bool is_the_mapped_roots(const std::string& bundle, const std::string& config)
+{
+    struct stat directory = {};
+    const std::string parent = bundle.substr(0, bundle.find_last_of('/') + 1);
+    const auto root = mapped_root(config);
+    return root && ::lstat(bundle.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
+           directory.st_uid == *root && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
+}
+
+// The runtime resolves the bundle's path once more after us, and start, exec and delete the state
+// directory's: nobody else may turn either of them meanwhile.
+Status check_places(const Session& session, const Prepared& prepared)
+{
+    AH_TRY(const std::string bundle, absolute_path(bundle_of(session.invocation)), "the bundle");
+    const auto own = check_owned_path(bundle, "the bundle", Code::invalid_request);
+    if (!own && !is_the_mapped_roots(bundle, prepared.original))
+        return own;
+    AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
+    const auto owned = check_owned_path(state, "the state directory", Code::network_setup_failed);
+    return owned || owned.error().number == ENOENT ? Status() : owned;
+}
+
+} // namespace
+
+Result<int> create_or_run(const Session& session)
+{
+    const Invocation& call = session.invocation;
+    if (call.operands.empty() || call.last("help") != nullptr) {
+        return std::unexpected(
+            exec_delegate(session.delegate, session.rest)); // nothing comes of it
+    }
+    if (call.operands.size() != 1)
+        return fail(Code::invalid_request, "more than one container id");
+    AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
+    AH_TRY(const std::string generation, random_generation());
+    auto prepared = prepare_in_turn(session, id, generation);
+    if (!prepared && is_the_runtimes(session, id))
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    if (!prepared)
+        return std::unexpected(std::move(prepared).error());
+    if (prepared->decision.untouched || prepared->mark)
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    if (call.verb == Verb::restore) {
+        return fail(Code::posture_unavailable,
+                    "a checkpoint's command cannot be put behind the relay nor its profile "
+                    "edited; restore needs egress open");
+    }
+    AH_CHECK(check_places(session, *prepared));
+    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
+    AH_TRY(const unsigned handed, count_handed(call));
+    AH_TRY(const auto channels, check_descriptors(handed));
+    auto& known = prepared->inspection.other_channels;
+    known.insert(known.end(), channels.begin(), channels.end());
+    (void)gc(state, Sweep::remove, swept_at_create,
+             unplug_by_hook); // a sweep that fails is the next one's work
+    return carry_out(session, state, *prepared, id);
+}
+
+} // namespace anchorhold

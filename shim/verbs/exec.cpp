@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
+// is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
+#include "hooks/state/files.hpp"
+#include "hooks/state/owner.hpp"
+#include "hooks/state/process.hpp"
+#include "shim/config/bundle.hpp"
+#include "shim/edit/process.hpp"
+#include "shim/inspect/inspection.hpp"
+#include "shim/runtime/delegate.hpp"
+#include "shim/session.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024;
+
+// What holds for an exec'd process, as it did for the first one. With a broken policy the
+// profile's variables are not known, and none is set.
+Plan exec_plan(const Session& session, const Record& record)
+{
+    Plan plan;
+    plan.strip_proxies = record.posture <= Posture::sealed;
+    plan.exempt_relay = record.posture == Posture::filtered && !record.endpoints.empty();
+    if (session.policy) {
+        if (const Profile* const profile = session.policy->find(record.profile))
+            plan.env = profile->env;
+    }
+    return plan;
+}
+
+// An exec may ask for more than the container holds (docker exec --privileged). What a bundle is
+// refused for is refused here as well; a run that was let have it says so in its record.
+Status check_capabilities(const std::string& process, const Record& record)
+{
+    AH_TRY(const std::string names, voiding_capabilities_in(process));
+    for (const std::string& known : record.voids) {
+        if (known.starts_with("process.capabilities"))
+            return {};
+    }
+    if (names.empty())
+        return {};
+    AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"));
+    AH_TRY(const FileIdentity ours, namespace_of(0, "user"));
+    const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
+    AH_TRY(const auto ids, read_file(map, most_process));
+    if (users != ours && ids && !maps_host_root(*ids))
+        return {};
+    return fail(Code::bundle_voids_posture,
+                "process.capabilities: holds " + names + " over the host; exec without them");
+}
+
+// A file in memory, above what is handed to the container, open across execve(2).
+Result<std::string> publish(const std::string& text, unsigned handed)
+{
+    const UniqueFd memory(::memfd_create("process.json", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!memory)
+        return fail_errno("make a file in memory", errno);
+    if (::write(memory.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+        ::lseek(memory.get(), 0, SEEK_SET) != 0 ||
+        ::fcntl(memory.get(), F_ADD_SEALS,
+                F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+        return fail_errno("write a file in memory", errno);
+    const int lasting = ::fcntl(memory.get(), F_DUPFD, static_cast<int>(handed) + 3);
+    if (lasting < 0)
+        return fail_errno("keep a file in memory", errno);
+    return "/proc/self/fd/" + std::to_string(lasting);
+}
+
+// As runc opens it: a link is followed and a pipe waited for. /proc/self/fd/N is such a link.
+Result<std::string> read_process(const std::string& path)
+{
+    const std::string doing = "read the process " + in_quotes(path);
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file)
+        return fail_errno(doing, errno, Code::invalid_request);
+    std::string text;
+    std::array<char, 4096> part = {};
+    for (;;) {
+        const ssize_t got = ::read(file.get(), part.data(), part.size());
+        if (got < 0)
+            return fail_errno(doing, errno, Code::invalid_request);
+        if (got == 0)
+            return text;
+        text.append(part.data(), static_cast<std::size_t>(got));
+        if (text.size() > most_process)
+            return fail_errno(doing, EFBIG, Code::invalid_request);
+    }
+}
+
+// The process as the engine or the command line gives it; nothing when crun will use its own.
+Result<std::optional<std::string>> process_given(const Invocation& call, const Record& record)
+{
+    if (const OptionAt* const file = call.last("process")) {
+        AH_TRY(auto text, read_process(file->value));
+        return text;
+    }
+    if (call.flavour == Flavour::crun)
+        return std::optional<std::string>();
+    AH_TRY(const Bundle bundle, Bundle::open(record.bundle), "open the bundle");
+    AH_TRY(auto config, bundle.read_config(), "read the bundle");
+    AH_TRY(auto process, process_from_flags(std::move(config), call));
+    return process;
+}
+
+Result<std::vector<std::string>> edited_words(const Session& session, const Record& record)
+{
+    const Invocation& call = session.invocation;
+    const Plan plan = exec_plan(session, record);
+    AH_TRY(const unsigned handed, count_handed(call));
+    AH_CHECK(check_descriptors(handed));
+    AH_TRY(const auto given, process_given(call, record));
+    AH_CHECK(check_capabilities(given ? *given : process_with_caps(call), record));
+    if (!given)
+        return edit_flags(session.rest, call, plan);
+    AH_TRY(const std::string edited, edit_process(*given, plan));
+    AH_TRY(const std::string path, publish(edited, handed));
+    if (const OptionAt* const file = call.last("process"))
+        return with_value(session.rest, *file, path);
+    std::vector<std::string> words = session.rest;
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1,
+                 {"--process", path});
+    return words;
+}
+
+} // namespace
+
+Result<int> exec_process(const Session& session)
+{
+    AH_TRY(const auto run, find_own_run(session));
+    if (!run || run->record.posture == Posture::open)
+        return std::unexpected(exec_delegate(session.delegate, session.rest));
+    AH_CHECK(check_words(session.invocation));
+    AH_TRY(const auto words, edited_words(session, run->record));
+    return std::unexpected(exec_delegate(session.delegate, words));
+}
+
+} // namespace anchorhold

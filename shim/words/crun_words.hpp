@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shim/words/command_line.hpp"
+
+namespace anchorhold {
+
+Invocation read_crun_words(const std::vector<std::string>& rest);
+
+} // namespace anchorhold

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schema/rules/reachability.hpp"
+
+#include <doctest/doctest.h>
+
+namespace anchorhold::reachability_test {
+namespace {
+
+AllowRule question(std::string_view text)
+{
+    const auto read = parse_question(text);
+    REQUIRE_MESSAGE(read.has_value(), read.error().what);
+    return *read;
+}
+
+Request asking(Egress egress)
+{
+    Request request;
+    request.asked = request.egress = egress;
+    request.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
+                          *parse_target("unix:/run/b/x/s", Code::invalid_request)}};
+    request.bounded = {false};
+    return request;
+}
+
+Decision holds(Posture posture)
+{
+    Decision decision;
+    decision.posture = posture;
+    return decision;
+}
+
+Reachability asked(std::string_view text)
+{
+    Request request = asking(Egress::allowlist);
+    request.allow = *parse_allow("x.org, 192.0.2.0/24:80, gone.org");
+    Network network;
+    network.names = {{"x.org", {"203.0.113.1", "10.0.0.1", "127.0.0.1"}}, {"gone.org", {}}};
+    network.deny = {{*Prefix::parse("192.0.2.9", Code::invalid_request), {80, 80, false}}};
+    compile(request.allow, {}, network);
+    return reachability(request, holds(Posture::filtered), network, question(text));
+}
+
+} // namespace
+
+TEST_CASE("a question is one address or name at one port")
+{
+    CHECK(question("x.org").ports == std::vector<PortRange>{{443, 443, false}});
+    CHECK(question("10.1.2.3:5432").ports == std::vector<PortRange>{{5432, 5432, false}});
+    CHECK(text_of(question("[2001:db8::1]:80").to) == "2001:db8::1/128");
+    CHECK(text_of(question("2001:db8::1").to) == "2001:db8::1/128");
+    for (const std::string_view text : {"x.org, y.org", "*.x.org", "10.0.0.0/8"})
+        CHECK(parse_question(text).error().what ==
+              in_quotes(text) + " is not one address or name, with :PORT or without");
+    CHECK(!parse_question(""));
+    CHECK(!parse_question("x.org:0"));
+    CHECK(!parse_question("X.org"));
+}
+
+TEST_CASE("an address is answered with the rule that decides")
+{
+    CHECK(asked("192.0.2.1:80") ==
+          Reachability{true, {"reachable: 192.0.2.1 tcp 80, allowed by 192.0.2.0/24 tcp 80"}});
+    CHECK(asked("192.0.2.9:80") ==
+          Reachability{false, {"refused: 192.0.2.9 tcp 80, denied by 192.0.2.9/32 tcp 80"}});
+    CHECK(asked("192.0.2.1:81") ==
+          Reachability{false, {"refused: 192.0.2.1 tcp 81, no rule allows it"}});
+    CHECK(asked("169.254.169.254:80") ==
+          Reachability{false, {"refused: 169.254.169.254 tcp 80, always denied: 169.254.0.0/16"}});
+    CHECK(asked("10.0.0.1") ==
+          Reachability{false, {"refused: 10.0.0.1 tcp 443, no rule allows it"}});
+    CHECK(asked("203.0.113.1").reachable); // a pinned name leads there
+}
+
+TEST_CASE("a name is answered address by address, and reachable when one of them is")
+{
+    CHECK(asked("x.org") ==
+          Reachability{
+              true,
+              {"reachable: x.org (203.0.113.1) tcp 443, allowed by 203.0.113.1/32 tcp 443",
+               "refused: x.org (10.0.0.1) tcp 443, a name does not lead to a private address",
+               "refused: x.org (127.0.0.1) tcp 443, always denied: 127.0.0.0/8"}});
+    CHECK(!asked("x.org:80").reachable);
+    CHECK(asked("y.org") ==
+          Reachability{false,
+                       {"refused: y.org tcp 443, a name that is not listed resolves to nothing"}});
+    CHECK(asked("gone.org") ==
+          Reachability{false, {"refused: gone.org tcp 443, it has no address now"}});
+}
+
+TEST_CASE("without egress only the endpoints are reachable, in the open everything is")
+{
+    const Request request = asking(Egress::off);
+    const Network none;
+    for (const Posture posture : {Posture::severed, Posture::relayed, Posture::sealed}) {
+        CHECK(reachability(request, holds(posture), none, question("x.org")) ==
+              Reachability{false, {"refused: x.org tcp 443, there is no egress"}});
+        CHECK(reachability(request, holds(posture), none, question("127.0.0.1:8081")) ==
+              Reachability{false, {"refused: 127.0.0.1 tcp 8081, there is no egress"}});
+        CHECK(reachability(request, holds(posture), none, question("127.0.0.1:8080")) ==
+              Reachability{true, {"reachable: 127.0.0.1 tcp 8080, endpoint model"}});
+    }
+    CHECK(asked("localhost:8080").reachable);
+    CHECK(reachability(request, holds(Posture::open), none, question("x.org:80")) ==
+          Reachability{true, {"reachable: x.org tcp 80, egress is open"}});
+}
+
+} // namespace anchorhold::reachability_test

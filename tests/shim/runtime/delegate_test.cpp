@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/runtime/delegate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+namespace anchorhold::delegate_test {
+namespace {
+
+std::string refusal(const Result<std::string>& result)
+{
+    return result ? "found " + *result : result.error().what;
+}
+
+Result<Caught> shell(const std::string& script)
+{
+    return run_quietly("/bin/sh", {"-c", script});
+}
+
+} // namespace
+
+TEST_CASE("R6 a runtime that was named is fit or refused, never passed over")
+{
+    CHECK(find_delegate("/bin/sh", "/bin/cat") == "/bin/sh");
+    CHECK(find_delegate(std::nullopt, "/bin/cat") == "/bin/cat");
+    CHECK(refusal(find_delegate("runc", {})) == "runtime \"runc\" is not absolute");
+    CHECK(refusal(find_delegate("/", {})) == "runtime \"/\" is not an executable file");
+    CHECK(refusal(find_delegate("/etc/passwd", {})) ==
+          "runtime \"/etc/passwd\" is not an executable file");
+    CHECK(refusal(find_delegate("/proc/self/exe", {})) ==
+          "runtime \"/proc/self/exe\" is anchorhold itself; name the runtime below it");
+    CHECK(refusal(find_delegate({}, "/nowhere/runc")) ==
+          "look at the runtime \"/nowhere/runc\": it is not there (ENOENT)");
+    CHECK(find_delegate("/nowhere", {}).error().code == Code::invalid_request);
+    CHECK(find_delegate({}, "/nowhere").error().code == Code::invalid_policy);
+}
+
+TEST_CASE("the search takes the first that is fit")
+{
+    CHECK(first_fit({"/nowhere/runc", "/proc/self/exe", "/bin/sh", "/bin/cat"}) == "/bin/sh");
+    CHECK(refusal(first_fit({"/nowhere/a", "/nowhere/b"})) ==
+          "no runtime at /nowhere/a, /nowhere/b; install runc or crun, or name one in the policy");
+    CHECK(refusal(first_fit({"/nowhere/a", "/etc/passwd"})) ==
+          "runtime \"/etc/passwd\" is not an executable file");
+}
+
+TEST_CASE("the exit status is the one a shell would report")
+{
+    CHECK(run_delegate("/bin/sh", {"-c", "exit 0"}) == 0);
+    CHECK(run_delegate("/bin/sh", {"-c", "exit 255"}) == 255);
+    CHECK(run_delegate("/bin/sh", {"-c", "kill -KILL $$"}) == 128 + 9);
+    CHECK(run_delegate("/bin/sh", {"-c", "kill -TERM $$"}) == 128 + 15);
+}
+
+TEST_CASE("a program that cannot be executed is an error, not a status")
+{
+    const auto missing = run_delegate("/nowhere/runc", {"create"});
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().what == "run \"/nowhere/runc\": it is not there (ENOENT)");
+    CHECK(missing.error().code == Code::delegate_failed);
+}
+
+TEST_CASE("a child that is waited for has our stdio's place taken only when it runs quietly")
+{
+    const auto caught = shell("cat; echo out; echo err >&2; exit 3");
+    REQUIRE(caught);
+    CHECK(caught->status == 3);
+    CHECK(caught->text == "out\nerr\n");
+    const auto long_winded = shell("i=0; while [ $i -lt 999 ]; do echo 12345678; i=$((i+1)); done");
+    REQUIRE(long_winded);
+    CHECK(long_winded->text.size() == 4096);
+}
+
+TEST_CASE("the child's mask and dispositions are the ones we were started with")
+{
+    // exec: a shell that waits for its child in vfork(2) blocks all signals meanwhile.
+    const auto caught = shell("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    REQUIRE(caught);
+    std::ifstream status("/proc/self/status");
+    std::string wanted;
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("SigBlk") || line.starts_with("SigIgn"))
+            wanted += line + "\n";
+    CHECK(caught->text == wanted);
+}
+
+TEST_CASE("R5 LISTEN_PID follows when it named us, else it is left alone")
+{
+    ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+    CHECK(shell("[ $LISTEN_PID = $$ ]")->status == 0);
+    ::setenv("LISTEN_PID", "1", 1);
+    CHECK(shell("[ $LISTEN_PID = 1 ]")->status == 0);
+    ::unsetenv("LISTEN_PID");
+    CHECK(shell("[ -z \"${LISTEN_PID+x}\" ]")->status == 0);
+}
+
+} // namespace anchorhold::delegate_test
