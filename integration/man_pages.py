@@ -64,7 +64,9 @@ for name in PAGES:
 TOOLS = re.findall(r'Tool\{"(\w+)"', read("shim/tools.cpp"))
 OWN_OPTIONS = [
     f"--ah-{name}"
-    for name in re.findall(r'name == "(\w+)"\)\n +return &own\.', read("shim/command_line.cpp"))
+    for name in re.findall(
+        r'^    \{"(\w+)", "\w*",', read("shim/command_line.cpp"), re.MULTILINE
+    )
 ]
 
 
@@ -150,11 +152,14 @@ def _(_):
 @case("what begins a word is finished")
 def _(_):
     assert sorted(complete("de")) == ["delete", "denials"]
+    assert complete("runs", "--h") == ["--help"]
     assert complete("--ah-po") == ["--ah-policy"]
     assert complete("--ah-profile", "agent", "do") == ["doctor"]
-    assert complete("import", "--from", "s") == ["srt"] and complete("import", "--") == ["--from"]
+    assert complete("import", "--from", "s") == ["srt"]
+    assert complete("import", "--") == ["--from", "--help"]
     assert complete("verify", "cont") == ["containerd"]
-    assert complete("gc", "") == ["--dry-run"] and complete("runs", "--") == ["--json"]
+    assert complete("gc", "") == ["--dry-run", "--help"]
+    assert complete("runs", "--") == ["--json", "--help"]
 
 
 @case("directories and files where those belong")
@@ -173,7 +178,7 @@ def _(directory):
         file.write("#!/bin/sh\n[ $1 = runs ] && printf 'ID STATE\\nweb-1 x\\nweb-2 x\\n'\n")
     os.chmod(program, 0o755)
     assert complete("show", "we", program=program) == ["web-1", "web-2"]
-    assert complete("denials", "", program=program) == ["--json", "web-1", "web-2"]
+    assert complete("denials", "", program=program) == ["--json", "--help", "web-1", "web-2"]
 
 
 # ---- installed ----------------------------------------------------------------------------------
