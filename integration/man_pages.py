@@ -61,7 +61,7 @@ for name in PAGES:
 
 # ---- the programs -------------------------------------------------------------------------------
 
-TOOLS = re.findall(r'Tool\{"(\w+)"', read("shim/tools.cpp"))
+TOOLS = re.findall(r'Tool\{\s*"(\w+)"', read("shim/tools.cpp"))
 OWN_OPTIONS = [
     f"--ah-{name}"
     for name in re.findall(
@@ -121,6 +121,18 @@ def _(_):
     words = members(schema)
     assert {"profiles", "on_broker_lost", "endPort", "allowlist"} <= set(words), words
     complain_unless_all(words, "anchorhold-policy.json.5")
+
+
+# ---- README -------------------------------------------------------------------------------------
+
+
+@case("README lists every command and posture")
+def _(_):
+    text = read("README.md")
+    assert re.findall(r"^    anchorhold (\w+)", text, re.MULTILINE) == TOOLS
+    words = read("schema/posture.cpp").split("word_for(Posture posture)\n")[1].split("\n}\n")[0]
+    postures = re.findall(r'case Posture::\w+: return "(\w+)"', words)
+    assert len(postures) == 5 and f"tight to loose: {', '.join(postures)}." in text, postures
 
 
 # ---- completion ---------------------------------------------------------------------------------

@@ -87,6 +87,10 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
 constexpr std::string_view about_id =
     "ID is a container's id, a run's key, or a prefix of one run's.\n";
 
+constexpr std::string_view about_engine =
+    "ENGINE is podman, docker, containerd or crio. RUNTIME is one of its runtimes (handlers);\n"
+    "without it all that should be anchorhold are tried.\n";
+
 constexpr std::array tools{
     Tool{"doctor", "j", 0, 0, "", tool_doctor,
          "Tries what this host can do, and says what to do where it cannot.", ""},
@@ -99,11 +103,8 @@ constexpr std::array tools{
     Tool{"show", "j", 1, 1, "ID", tool_show, "Shows the record of a run, live or ended.", about_id},
     Tool{"denials", "j", 1, 1, "ID", tool_denials,
          "Lists what a filtered run tried and was refused.", about_id},
-    Tool{
-        "verify", "jc", 1, 2, "ENGINE [RUNTIME]", tool_verify,
-        "Runs throw-away containers to see whether an engine calls anchorhold.",
-        "ENGINE is podman, docker, containerd or crio. RUNTIME is one of its runtimes (handlers);\n"
-        "without it all of anchorhold's are tried.\n"},
+    Tool{"verify", "jc", 1, 2, "ENGINE [RUNTIME]", tool_verify,
+         "Runs throw-away containers to see whether an engine calls anchorhold.", about_engine},
     Tool{"precreate", "", 0, 0, "<CONFIG", tool_precreate,
          "Podman's precreate hook: reads a config.json and prints the edited one.", ""},
     Tool{"gc", "d", 0, 0, "", tool_gc,
