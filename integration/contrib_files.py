@@ -6,6 +6,7 @@ that go together name the same things, and the shim takes every policy."""
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -76,6 +77,30 @@ for document in POLICIES:
             assert "(invalid_" not in said.stderr, said.stderr
             if policy["profiles"][profile].get("egress", "off") == "off":
                 assert "Network: off — confined" in said.stdout, said.stdout
+
+
+def fenced(path):
+    """The blocks between lines of ``` in a text."""
+    with open(under(path), encoding="utf-8") as file:
+        return re.findall(r"^```\w*\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+@case("README's policy can be pasted, and the shim takes it")
+def _(directory):
+    (policy,) = re.findall(r"<<'JSON'\n(.*?)^JSON$", fenced("../README.md")[0], re.M | re.S)
+    with open(f"{directory}/policy.json", "w", encoding="utf-8") as file:
+        file.write(policy)
+    said = ask(f"{directory}/policy.json")
+    assert "refused: 192.0.2.1" in said.stdout, said
+
+
+@case("the manual's policy as well")
+def _(directory):
+    (policy,) = fenced("man/anchorhold-policy.json.5.scd")
+    with open(f"{directory}/policy.json", "w", encoding="utf-8") as file:
+        file.write(policy)
+    said = ask(f"{directory}/policy.json")
+    assert "refused: 192.0.2.1" in said.stdout, said
 
 
 @case("the shim would not take just anything")

@@ -61,10 +61,12 @@ for name in PAGES:
 
 # ---- the programs -------------------------------------------------------------------------------
 
-TOOLS = re.findall(r'Tool\{"(\w+)"', read("shim/tools/tools.cpp"))
+TOOLS = re.findall(r'Tool\{\s*"(\w+)"', read("shim/tools/tools.cpp"))
 OWN_OPTIONS = [
     f"--ah-{name}"
-    for name in re.findall(r'name == "(\w+)"\)\n +return &own\.', read("shim/words/command_line.cpp"))
+    for name in re.findall(
+        r'^    \{"(\w+)", "\w*",', read("shim/words/command_line.cpp"), re.MULTILINE
+    )
 ]
 
 
@@ -121,6 +123,18 @@ def _(_):
     complain_unless_all(words, "anchorhold-policy.json.5")
 
 
+# ---- README -------------------------------------------------------------------------------------
+
+
+@case("README lists every command and posture")
+def _(_):
+    text = read("README.md")
+    assert re.findall(r"^    anchorhold (\w+)", text, re.MULTILINE) == TOOLS
+    words = read("schema/posture.cpp").split("word_for(Posture posture)\n")[1].split("\n}\n")[0]
+    postures = re.findall(r'case Posture::\w+: return "(\w+)"', words)
+    assert len(postures) == 5 and f"tight to loose: {', '.join(postures)}." in text, postures
+
+
 # ---- completion ---------------------------------------------------------------------------------
 
 
@@ -150,11 +164,14 @@ def _(_):
 @case("what begins a word is finished")
 def _(_):
     assert sorted(complete("de")) == ["delete", "denials"]
+    assert complete("runs", "--h") == ["--help"]
     assert complete("--ah-po") == ["--ah-policy"]
     assert complete("--ah-profile", "agent", "do") == ["doctor"]
-    assert complete("import", "--from", "s") == ["srt"] and complete("import", "--") == ["--from"]
+    assert complete("import", "--from", "s") == ["srt"]
+    assert complete("import", "--") == ["--from", "--help"]
     assert complete("verify", "cont") == ["containerd"]
-    assert complete("gc", "") == ["--dry-run"] and complete("runs", "--") == ["--json"]
+    assert complete("gc", "") == ["--dry-run", "--help"]
+    assert complete("runs", "--") == ["--json", "--help"]
 
 
 @case("directories and files where those belong")
@@ -173,7 +190,7 @@ def _(directory):
         file.write("#!/bin/sh\n[ $1 = runs ] && printf 'ID STATE\\nweb-1 x\\nweb-2 x\\n'\n")
     os.chmod(program, 0o755)
     assert complete("show", "we", program=program) == ["web-1", "web-2"]
-    assert complete("denials", "", program=program) == ["--json", "web-1", "web-2"]
+    assert complete("denials", "", program=program) == ["--json", "--help", "web-1", "web-2"]
 
 
 # ---- installed ----------------------------------------------------------------------------------

@@ -133,6 +133,32 @@ check "a refusal prints no policy" same "1 " \
 check "a format must be said" is_refused_with "anchorhold: import: usage: anchorhold import \
 --from srt|networkpolicy|opensandbox FILE (invalid_request)" "$runtime" import "$lab/lost"
 
+# ---- help ---------------------------------------------------------------------------------------
+
+# Where nothing works: a broken policy, no runtime, and no directory for the state.
+printf '{' >"$lab/broken.json"
+helpless() {
+    "$runtime" --ah-policy "$lab/broken.json" --ah-runtime /nowhere --ah-state /nowhere "$@" </dev/null
+}
+check "there nothing else works" is_refused_with \
+    "anchorhold: explain: look at the runtime \"/nowhere\": it is not there (ENOENT) (invalid_request)" \
+    helpless explain
+check "--ah-version is ours" same "0 anchorhold 0." "$(said=$(helpless --ah-version); echo "$? ${said:0:13}")"
+overview=$(helpless --ah-help)
+check "--ah-help works there" contains "$overview" "  --ah-profile NAME  "
+helps() { # TOOL: its help is all it says
+    local said
+    said=$(helpless "$1" --help 2>"$lab/said") && same "" "$(cat "$lab/said")" &&
+        contains "$said" "usage: anchorhold $1"
+}
+for tool in doctor explain check runs show denials verify precreate gc import; do
+    check "$tool --help works there" helps $tool
+    check "--ah-help lists $tool" contains "$overview" $'\n'"  $tool "
+done
+check "--help and --version are the runtime's" same \
+    "$("$delegate_path" --version; "$delegate_path" --help | tail -n 1)" \
+    "$("$runtime" --version; "$runtime" --help | tail -n 1)"
+
 stop "$broker"
 check "nothing is left" nothing_left
 finish

@@ -34,7 +34,12 @@ void settle_descriptors()
 int main(int argc, char** argv)
 {
     settle_descriptors();
-    const Session session = open_session({argv, static_cast<std::size_t>(argc)});
+    const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+    if (const auto text = text_asked_for(words.empty() ? words : words.subspan(1))) {
+        print(STDOUT_FILENO, *text);
+        return 0;
+    }
+    const Session session = open_session(words);
     const bool tool = !session.rest.empty() && is_tool(session.rest[0]);
     Told told;
     const Result<int> status = tool ? run_tool(session, told) : carry_out(session);

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for a model broker: HTTP/1.1 on a Unix socket, one streamed answer.
 
-A broker holds what the agent must not have: the API key, the way out. Two things about how it
-runs are therefore part of the example, and a real broker needs them too:
+A broker holds what the agent must not have: the API key and the way out. So a real broker needs
+these two things too:
 
-* A uid of its own. The container's uid, as the host sees it, must not be the broker's. Processes
-  of one uid may take each other's sockets with pidfd_getfd(2), and the agent can find its broker:
-  SO_PEERPIDFD on the connection hands out a pidfd. anchorhold denies that system call inside; the
+* A uid of its own. The broker's uid must not be that of a container, as the host sees it. Processes
+  of one uid may take each other's sockets with pidfd_getfd(2), and an agent can find its broker:
+  SO_PEERPIDFD on the connection hands out a pidfd. anchorhold denies that system call inside. The
   broker's own uid is the second wall.
-* Not dumpable (PR_SET_DUMPABLE 0, prctl(2)). ptrace(2), pidfd_getfd(2) and /proc/PID/mem all ask
-  that question, whatever the uid.
+* Not dumpable (PR_SET_DUMPABLE 0, prctl(2)). The kernel checks this for ptrace(2), pidfd_getfd(2)
+  and /proc/PID/mem, whatever the uid.
 
-The socket is 0666 in a directory of its own that is root's and 0711: whoever is handed the
-directory may connect, nobody but root can replace the socket.
+The socket has mode 0666, in a directory of its own that is root's and has mode 0711. So whoever is
+handed the directory may connect, and nobody but root can replace the socket.
 
     broker.py --socket /run/brokers/demo/broker.sock --user 990
 
@@ -57,13 +57,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_chunk(b"")
 
     def do_HEAD(self):
-        """Some agents knock before they speak."""
+        """Some agents send HEAD / before their first question."""
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
     def before_piece(self, number):
-        """A model thinks between its words."""
+        """Waits between two pieces, as a model does."""
         if number:
             time.sleep(self.server.pause)
 
@@ -77,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         print(self.command, self.path, int(code), file=self.server.log, flush=True)
 
     def log_error(self, format, *arguments):
-        """send_error() says it twice."""
+        """Prints nothing, since send_error() also calls log_request()."""
 
 
 class Broker(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -89,7 +89,7 @@ class Broker(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         self.log, self.pause = log, pause
 
     def bind(self, path):
-        """As root: nobody else may make the socket, or another one in its place."""
+        """Makes the socket as root, so that nobody else can put another in its place."""
         os.makedirs(os.path.dirname(path), mode=0o711, exist_ok=True)
         if os.path.lexists(path):
             os.unlink(path)
@@ -98,7 +98,7 @@ class Broker(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 def become(user):
-    """For good: groups first, then all three ids of each kind."""
+    """Gives up root for good: first the groups, then all three ids of each kind."""
     try:
         entry = pwd.getpwnam(user)
         uid, gid = entry.pw_uid, entry.pw_gid
@@ -123,7 +123,7 @@ def main(handler=Handler):
     broker = Broker(given.socket, handler, given.log, given.pause)
     broker.bind(given.socket)
     become(given.user)
-    # Only now: SO_PEERCRED tells a client who called listen(2), and that should not read root.
+    # listen(2) comes after that, since SO_PEERCRED tells a client who called it: not root.
     broker.server_activate()
     print("listening on", given.socket, flush=True)
     broker.serve_forever()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs inside the container: asks the model, then tries what it was not given.
-# $1: a port that is served on the host's loopback.
+# Runs inside the container: asks the model, then tries what the container was not given.
+# $1 is a port that is served on the host's loopback.
 
 echo "  proxy variables: $(env | grep -ci proxy)"
 echo "  interfaces: $(sed -n 's/^ *\([^ ]*\):.*/\1/p' /proc/net/dev)"

@@ -1,33 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Puts anchorhold on a node and tells containerd or CRI-O of it, or takes both away again.
+# Installs anchorhold on a node and tells containerd or CRI-O of it, or undoes both.
 #
 #     install.sh [OPTION...] install
 #     install.sh [OPTION...] uninstall
 #
 #     --root DIR         the node's root directory; default /
 #     --from DIR         what `meson install` made, with bin and libexec in it; default: beside this file
-#     --policy FILE      becomes the node's /etc/anchorhold/policy.json
+#     --policy FILE      install FILE as the node's /etc/anchorhold/policy.json
 #     --profiles 'A B'   profiles with a handler anchorhold-PROFILE of their own; default 'agent ci'
-#     --add-imports      containerd's config.toml may be given the one line that imports our file
-#     --restart          restart the engine when what it reads was changed
+#     --add-imports      add the one line to containerd's config.toml that imports our file
+#     --restart          restart the engine when its configuration was changed
 #
-# Everything is looked at before anything is changed, so a refusal changes nothing. A file is written
-# where there is none, or where it is ours and as we left it: /opt/anchorhold/installed lists those
-# with their digests. Nobody else's file is written to, but for the line of --add-imports, which
-# uninstall takes out again; where no drop-in can do, the lines to add by hand are printed.
+# install checks everything before it changes anything, so a refusal changes nothing. It writes a
+# file only where there is none, or where the file is its own and unchanged. /opt/anchorhold/installed
+# lists its files with their digests. Files of others stay as they are, except for the line of
+# --add-imports, which uninstall removes again. Where a file of its own is not enough, it prints the
+# lines to add by hand.
 #
-# uninstall refuses while `anchorhold runs` lists a live run: its delete needs the shim, its poststop
-# hook the hook. Take the RuntimeClasses away first, so that no new ones come.
+# uninstall refuses while `anchorhold runs` lists a live run, because the run still needs the programs
+# for its delete and its poststop hook. Remove the RuntimeClasses first, so that no new runs come.
 set -eu
 LC_ALL=C
 export LC_ALL
-umask 022 # anchorhold refuses what others than root could write to
+umask 022 # anchorhold refuses files that others than root could write to
 
 prefix=/opt/anchorhold
 list=$prefix/installed # "DIGEST  FILE" as sha256sum has it, and "made  DIRECTORY"
 staged=$prefix/staged
-unread=$prefix/unread  # engines that have not read yet what was changed
+unread=$prefix/unread  # engines to restart: their configuration was changed
 policy_file=/etc/anchorhold/policy.json
 main=/etc/containerd/config.toml
 drop_in=/etc/containerd/conf.d/anchorhold.toml
@@ -44,9 +45,9 @@ refuse() {
 
 say() { printf '%s\n' "$*"; }
 
-node() { chroot "${root:-/}" "$@"; } # runs a program of the node's
+node() { chroot "${root:-/}" "$@"; } # runs a program of the node
 
-# ---- what is ours -------------------------------------------------------------------------------
+# ---- our own files -------------------------------------------------------------------------------
 
 digest() { sha256sum "$1" | cut -d' ' -f1; }
 
@@ -61,7 +62,7 @@ forget() { # FILE
     mv -f "$root$list.new" "$root$list"
 }
 
-# may_write FILE CONTENT: or the end.
+# may_write FILE CONTENT: refuses if FILE is somebody else's, or was changed, and is not CONTENT.
 may_write() {
     [ -e "$root$1" ] || [ -h "$root$1" ] || return 0
     [ ! -h "$root$1" ] && cmp -s "$2" "$root$1" && return 0
@@ -77,19 +78,20 @@ make_directory() {
     printf 'made  %s\n' "$1" >>"$root$list"
 }
 
-# put FILE CONTENT [ENGINE]: whole or not at all. It is ours from then on, and for ENGINE to read.
+# put FILE CONTENT [ENGINE]: replaces FILE whole or not at all, lists it as ours, and notes that ENGINE
+# has to read it.
 put() {
     if cmp -s "$2" "$root$1"; then return; fi
     make_directory "$(dirname "$1")"
     cp "$2" "$root$1.anchorhold-new"
     chmod 644 "$root$1.anchorhold-new"
-    printf '%s  %s\n' "$(digest "$2")" "$1" >>"$root$list" # first: or a crash leaves it nobody's
+    printf '%s  %s\n' "$(digest "$2")" "$1" >>"$root$list" # first, so that after a crash it is known as ours
     [ $# -lt 3 ] || say "$3" >>"$root$unread"
     mv -f "$root$1.anchorhold-new" "$root$1"
     say "wrote $1"
 }
 
-# replace_main: by what stands on standard input, keeping owner and mode.
+# replace_main: replaces config.toml by standard input, and keeps its owner and mode.
 replace_main() {
     cp -p "$root$main" "$root$main.anchorhold-new"
     cat >"$root$main.anchorhold-new"
@@ -99,12 +101,12 @@ replace_main() {
 
 # ---- what the engines are told ------------------------------------------------------------------
 
-names() { # of the handlers
+names() { # prints the names of the handlers
     echo anchorhold
     for profile in $profiles; do echo "anchorhold-$profile"; done
 }
 
-# containerd has no arguments for a runtime, so a profile is chosen by the name of a link.
+# The profile is chosen by the name of a link, since containerd passes no arguments to a runtime.
 containerd_handlers() { # PLUGIN
     for name in $(names); do
         cat <<TOML
@@ -124,7 +126,7 @@ plugin_of() { # VERSION
     if [ "$1" = 2 ]; then echo io.containerd.grpc.v1.cri; else echo io.containerd.cri.v1.runtime; fi
 }
 
-# containerd 1.x takes the handlers it is told of for all there are, and its own default is then gone.
+# containerd 1.x has no handler runc any more once its configuration names any handler.
 runc_handler() {
     cat <<'TOML'
 
@@ -154,7 +156,7 @@ TOML
 
 # ---- containerd ---------------------------------------------------------------------------------
 
-# Top-level keys come before the first table.
+# The keys read here and in has_imports stand before the first table of the file.
 config_version() {
     sed -n -e '/^[[:space:]]*\[/q' \
         -e 's/^[[:space:]]*version[[:space:]]*=[[:space:]]*\([0-9][0-9]*\).*/\1/p' "$root$main"
@@ -164,7 +166,7 @@ has_imports() {
     sed -n -e '/^[[:space:]]*\[/q' -e '/^[[:space:]]*imports[[:space:]]*=/p' "$root$main" | grep -q .
 }
 
-imports() { # one a line, absolute
+imports() { # prints what config.toml imports, absolute paths, one a line
     awk '!on && /^[ \t]*\[/ { exit }
         /^[ \t]*imports[ \t]*=/ { on = 1 }
         on { sub(/#.*/, ""); text = text $0 }
@@ -178,11 +180,11 @@ imports() { # one a line, absolute
         }' "$root$main"
 }
 
-# Files containerd reads that are not ours.
+# Prints the files that containerd reads and that are not ours.
 read_besides() {
     say "$root$main"
     imports | while read -r pattern; do
-        for file in "$root"$pattern; do # a pattern on purpose
+        for file in "$root"$pattern; do # unquoted, as it is a pattern
             [ ! -f "$file" ] || is_as_we_left_it "${file#"$root"}" || say "$file"
         done
     done
@@ -190,7 +192,8 @@ read_besides() {
 
 names_cri() { grep -v '^[[:space:]]*#' "$1" | grep -q 'io\.containerd\.grpc\.v1\.cri'; } # FILE
 
-# 1 or 2; of a node that cannot say, the stricter that its configuration allows.
+# Prints containerd's major version. Where containerd does not say, it is the stricter one (1) unless
+# its configuration has a version that only 2 reads.
 containerd_major() { # VERSION of the configuration, if there is one
     said=$(node containerd --version 2>/dev/null) || said=''
     case $said in
@@ -200,7 +203,7 @@ containerd_major() { # VERSION of the configuration, if there is one
     esac
 }
 
-# Where a file of ours would be read from; nothing when nowhere.
+# Prints where among the imports a file of ours can stand; nothing if nowhere.
 imported_place() {
     imports | while read -r pattern; do
         case $pattern in
@@ -220,7 +223,7 @@ has_handler() { # NAME
     grep -q "^[^#]*\.containerd\.runtimes\.\"\{0,1\}$1\"\{0,1\}\]" "$root$main"
 }
 
-# Handlers that were added by hand are as good as a drop-in.
+# Has somebody added all our handlers by hand? Then no drop-in is needed.
 has_all_handlers() {
     for name in $(names); do
         has_handler "$name" && grep -q "^[^#]*BinaryName[^#]*\"$prefix/bin/$name\"" "$root$main" || return 1
@@ -249,7 +252,7 @@ plan_containerd() {
     else
         plan_import
     fi
-    [ "$version" != 4 ] || version=3 # a drop-in may be older than what imports it
+    [ "$version" != 4 ] || version=3 # a drop-in may have an older version than the file that imports it
     containerd_drop_in "$version" "$major" >"$work/drop-in"
     [ -n "$skip_drop_in" ] || may_write "$drop_in" "$work/drop-in"
     [ -z "$new_main" ] || printf 'version = %s\n%s\n' "$version" "$imports_line" >"$work/main"
@@ -301,7 +304,7 @@ find_engines() {
         "bring their own, see contrib/kubernetes/README.md)"
 }
 
-# From outside of the node's root a link leads to somewhere else.
+# Refuses links on the node, because seen from outside of its root they lead somewhere else.
 check_links() {
     if [ -z "$root" ]; then return; fi
     for place in /opt /etc /etc/anchorhold /etc/containerd /etc/containerd/conf.d "$main" /etc/crio \
@@ -311,7 +314,7 @@ check_links() {
 }
 
 check_prefix() {
-    # What a first installation that was killed has staged is ours, and made anew.
+    # A folder that holds only "staged" is left from an installation that was killed; it is ours.
     [ ! -e "$root$prefix" ] || [ -f "$root$list" ] || [ "$(ls -A "$root$prefix")" = staged ] ||
         refuse "$prefix is there and was not made by this program; move it away"
     for binary in $binaries; do
@@ -319,8 +322,8 @@ check_prefix() {
     done
 }
 
-# All that is new beside what is old first, and tried there: a hook whose libraries the node lacks, a
-# shim without a runtime below it or a policy it cannot read must not get further.
+# Puts the new programs beside the old ones and tries them there. So a hook whose libraries the node
+# lacks, a missing runtime, or a policy that cannot be read is found before anything is replaced.
 stage() {
     trap 'remove_staged; rm -rf "$work"' EXIT
     mkdir -p "$root$staged/bin" "$root$staged/libexec/anchorhold"
@@ -332,7 +335,7 @@ stage() {
     for binary in $binaries; do
         shim_or_helper "$binary" --version >/dev/null 2>"$work/why" ||
             refuse "${binary##*/} does not run on this node: $(head -n 1 "$work/why")" \
-                "(needed are libc and libmnl.so.0, and a runtime below: runc or crun)"
+                "(needed are libc and libmnl.so.0, and a runtime: runc or crun)"
     done
     for profile in off $profiles; do # off is built in
         why=$(shim_or_helper bin/anchorhold --ah-profile "$profile" check 192.0.2.1 2>&1 >/dev/null) || true
@@ -349,7 +352,7 @@ shim_or_helper() { # BINARY WORD...
 
 remove_staged() {
     rm -rf "$root$staged"
-    rmdir "$root$prefix" 2>/dev/null || true # of a first installation that did not come about
+    rmdir "$root$prefix" 2>/dev/null || true # if this would have been the first installation
 }
 
 put_binaries() {
@@ -366,7 +369,7 @@ put_binaries() {
     done
 }
 
-# Also those of a call before, whose restart failed.
+# Restarts the engines in $unread, also those whose restart failed in an earlier call.
 restart_engines() {
     if [ ! -s "$root$unread" ]; then return; fi
     for engine in containerd crio; do
@@ -402,15 +405,15 @@ do_install() {
 # ---- uninstall ----------------------------------------------------------------------------------
 
 live_runs() {
-    node "$prefix/bin/anchorhold" gc >/dev/null 2>&1 || true # what is dead holds nobody up
+    node "$prefix/bin/anchorhold" gc >/dev/null 2>&1 || true # so that dead runs are not counted
     runs=$(node "$prefix/bin/anchorhold" runs --json) || refuse "anchorhold runs gives no answer; nothing was removed"
     [ "$runs" = '[]' ] || node "$prefix/bin/anchorhold" runs
-    # A run of egress open may have no record, but its containerd-shim has written down whom it calls.
+    # A run with egress open may have no record. containerd's shim has noted which program it calls.
     grep -ls "\"binary_name\":\"$prefix/bin/anchorhold" \
         "$root"/run/containerd/io.containerd.runtime.v2.task/*/*/options.json || true
 }
 
-# What nobody may still be told to run.
+# Refuses while a configuration that we cannot change still names our programs.
 check_nobody_names_us() {
     [ ! -f "$root$main" ] || is_as_we_left_it "$main" || ! grep -v '^[[:space:]]*#' "$root$main" |
         grep -q "\"$prefix/bin/anchorhold" ||
@@ -426,7 +429,7 @@ remove_line() {
         return
     fi
     if [ "$(head -n 1 "$root$main")" = "$imports_line" ]; then
-        tail -n +2 "$root$main" >"$work/main" # to the byte, also without a newline at its end
+        tail -n +2 "$root$main" >"$work/main" # exact, even if the file has no newline at its end
     else
         { grep -vxF "$imports_line" "$root$main" || true; } >"$work/main"
     fi
@@ -434,7 +437,7 @@ remove_line() {
     say "took the line out of $main"
 }
 
-remove_files() { # what is listed
+remove_files() { # removes the files that are listed as ours
     cp "$root$list" "$work/listed"
     while read -r mark file; do
         if [ "$mark" = made ]; then
@@ -464,16 +467,16 @@ $live"
     remove_files
     restart_engines
     grep '^made ' "$root$list" | sort -r | while read -r _ directory; do
-        rmdir "$root$directory" 2>/dev/null || true # not if somebody else uses it by now
+        rmdir "$root$directory" 2>/dev/null || true # fails if somebody else uses it by now
     done
-    live=$(live_runs) # one may have been created meanwhile
+    live=$(live_runs) # again, as a run may have been created meanwhile
     [ -z "$live" ] || refuse "runs are live and need the programs in $prefix, which stay until you run this again:" "
 $live"
     rm -rf "${root:?}$prefix"
     say "uninstalled"
 }
 
-# ---- words --------------------------------------------------------------------------------------
+# ---- command line --------------------------------------------------------------------------------------
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -487,7 +490,7 @@ while [ $# -gt 0 ]; do
         --add-imports) add_imports=yes ;;
         --restart) restart=yes ;;
         install | uninstall) verb=$1 ;;
-        *) refuse "\"$1\" is no word of this program; its head says which there are" ;;
+        *) refuse "unknown argument \"$1\"; the head of this file lists what there is" ;;
     esac
     shift
 done

@@ -1,29 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table says which words are ours, what each may be told and who answers.
+// One table says which words are ours, what each may be told, who answers, and what --help prints.
 #include "shim/tools/tools.hpp"
 
 #include "hooks/state/teardown.hpp"
+#include "schema/render.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <tuple>
+#include <string>
+#include <vector>
 
 namespace anchorhold {
 
 namespace {
 
-struct Tool {
-    std::string_view name;
-    std::string_view options; // first letters of --json, --dry-run, --bundle, --from, --config
-    std::size_t operands, most_operands;
-    Result<int> (*run)(const Session&, const ToolCall&, Told&);
-    std::string_view usage;
+// One option of a tool: it has a value or is a flag.
+struct ToolOption {
+    char letter; // by which a Tool names it
+    std::string_view name, value, sentence;
+    std::string ToolCall::* text;
+    bool ToolCall::* flag;
+    bool required = false;
 };
 
-// Of what may be anybody's, or nobody's, no dry run is made: only the hook could tell.
+constexpr std::array tool_options{
+    ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
+    ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},
+    ToolOption{'b', "--bundle", "DIR", "the bundle (default: the working directory)",
+               &ToolCall::bundle, nullptr},
+    ToolOption{'a', "--bundle", "DIR",
+               "ask for this bundle (default: for a container without annotations)",
+               &ToolCall::bundle, nullptr},
+    ToolOption{'c', "--config", "FILE",
+               "the engine's main configuration file (default: the engine's own default)",
+               &ToolCall::config, nullptr},
+    ToolOption{'f', "--from", "srt|networkpolicy|opensandbox", "the format of FILE",
+               &ToolCall::from, nullptr, true},
+};
+
+struct Tool {
+    std::string_view name;
+    std::string_view options; // letters of tool_options
+    std::size_t operands, most_operands;
+    std::string_view operand_words; // as the usage line has them
+    Result<int> (*run)(const Session&, const ToolCall&, Told&);
+    std::string_view sentence;
+    std::string_view about_operands;
+};
+
+// Removes what no record names. A dry run does not: only the hook knows what it would remove.
 void take_orphans(const std::string& state_path, Swept& swept)
 {
     auto removed = sweep_by_hook(state_path);
@@ -55,23 +83,92 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
     return swept.failed.empty() ? 0 : 1;
 }
 
+constexpr std::string_view about_id =
+    "ID is a container's id, a run's key, or a prefix of one run's.\n";
+
+constexpr std::string_view about_engine =
+    "ENGINE is podman, docker, containerd or crio. RUNTIME is one of its runtimes (handlers);\n"
+    "without it all that should be anchorhold are tried.\n";
+
 constexpr std::array tools{
-    Tool{"doctor", "j", 0, 0, tool_doctor, "doctor [--json]"},
-    Tool{"explain", "b", 0, 0, tool_explain, "explain --bundle DIR"},
-    Tool{"check", "b", 1, 1, tool_check, "check [--bundle DIR] DEST"},
-    Tool{"runs", "j", 0, 0, tool_runs, "runs [--json]"},
-    Tool{"show", "j", 1, 1, tool_show, "show [--json] ID"},
-    Tool{"denials", "j", 1, 1, tool_denials, "denials [--json] ID"},
-    Tool{"verify", "jc", 1, 2, tool_verify, "verify [--json] [--config FILE] ENGINE [RUNTIME]"},
-    Tool{"precreate", "", 0, 0, tool_precreate, "precreate <CONFIG"},
-    Tool{"gc", "d", 0, 0, tool_gc, "gc [--dry-run]"},
-    Tool{"import", "f", 1, 1, tool_import, "import --from srt|networkpolicy|opensandbox FILE"},
+    Tool{"doctor", "j", 0, 0, "", tool_doctor,
+         "Tries what this host can do, and says what to do where it cannot.", ""},
+    Tool{"explain", "b", 0, 0, "", tool_explain,
+         "Shows the decision and the plan for a bundle, and changes nothing.", ""},
+    Tool{"check", "a", 1, 1, "DEST", tool_check,
+         "Says whether DEST would be reachable, and by which rule.",
+         "DEST is HOST or HOST:PORT.\n"},
+    Tool{"runs", "j", 0, 0, "", tool_runs, "Lists the live runs.", ""},
+    Tool{"show", "j", 1, 1, "ID", tool_show, "Shows the record of a run, live or ended.", about_id},
+    Tool{"denials", "j", 1, 1, "ID", tool_denials,
+         "Lists what a filtered run tried and was refused.", about_id},
+    Tool{"verify", "jc", 1, 2, "ENGINE [RUNTIME]", tool_verify,
+         "Runs throw-away containers to see whether an engine calls anchorhold.", about_engine},
+    Tool{"precreate", "", 0, 0, "<CONFIG", tool_precreate,
+         "Podman's precreate hook: reads a config.json and prints the edited one.", ""},
+    Tool{"gc", "d", 0, 0, "", tool_gc,
+         "Tears down runs without a live owner, and restores rules that were flushed.", ""},
+    Tool{"import", "f", 1, 1, "FILE", tool_import,
+         "Prints a policy made from the network rules of another system.",
+         "FILE is JSON. What cannot be kept is named on standard error.\n"},
 };
 
 const Tool* find_tool(std::string_view word)
 {
     const auto* const found = std::ranges::find(tools, word, &Tool::name);
     return found == tools.end() ? nullptr : found;
+}
+
+// "--bundle DIR"
+std::string spelled(std::string_view name, std::string_view value)
+{
+    return std::string(name) + (value.empty() ? "" : " ") + std::string(value);
+}
+
+// "anchorhold check [--bundle DIR] DEST"
+std::string usage_of(const Tool& tool)
+{
+    std::string line = "anchorhold " + std::string(tool.name);
+    for (const ToolOption& option : tool_options) {
+        if (!tool.options.contains(option.letter))
+            continue;
+        const std::string words = spelled(option.name, option.value);
+        line += option.required ? " " + words : " [" + words + "]";
+    }
+    return line + (tool.operand_words.empty() ? "" : " ") + std::string(tool.operand_words);
+}
+
+std::string help_of(const Tool& tool)
+{
+    std::vector<std::vector<std::string>> rows;
+    for (const ToolOption& option : tool_options) {
+        if (tool.options.contains(option.letter))
+            rows.push_back(
+                {"  " + spelled(option.name, option.value), std::string(option.sentence)});
+    }
+    rows.push_back({"  --help", "print this text"});
+    return "usage: " + usage_of(tool) + "\n\n" + std::string(tool.sentence) + "\n" +
+           std::string(tool.about_operands) + "\n" + render_table(rows);
+}
+
+std::string help_of_all()
+{
+    std::vector<std::vector<std::string>> options;
+    std::vector<std::vector<std::string>> commands;
+    for (const OwnOption& option : own_options()) {
+        const std::string words = spelled("--ah-" + std::string(option.name), option.value);
+        options.push_back({"  " + words, std::string(option.sentence)});
+    }
+    for (const Tool& tool : tools)
+        commands.push_back({"  " + std::string(tool.name), std::string(tool.sentence)});
+    return "usage: anchorhold [OPTION...] RUNTIME-COMMAND-LINE\n"
+           "       anchorhold --ah-help | --ah-version\n"
+           "       anchorhold COMMAND [--help]\n\n"
+           "Runs runc or crun, and gives each container only the network it was granted.\n\n"
+           "Options, before the runtime's command:\n" +
+           render_table(options) + "\nCommands:\n" + render_table(commands) +
+           "\nEvery other command line is the runtime's, --help and --version too.\n"
+           "More is in anchorhold(8).\n";
 }
 
 // "--bundle=DIR", or "--bundle" and the next word; nothing: the word is another.
@@ -91,23 +188,31 @@ bool take_word(const Tool& tool, const std::vector<std::string>& words, std::siz
                ToolCall& call)
 {
     const std::string_view word = words[at];
-    const auto takes = [&](char letter) { return tool.options.contains(letter); };
-    if (word == "--json" && takes('j'))
-        return call.json = true;
-    if (word == "--dry-run" && takes('d'))
-        return call.dry_run = true;
-    for (const auto& [letter, option, into] :
-         {std::tuple('b', "--bundle", &call.bundle), std::tuple('f', "--from", &call.from),
-          std::tuple('c', "--config", &call.config)}) {
-        if (const auto value = takes(letter) ? take_value(words, at, option) : std::nullopt) {
-            *into = *value;
-            return !into->empty();
+    for (const ToolOption& option : tool_options) {
+        if (!tool.options.contains(option.letter))
+            continue;
+        if (option.flag != nullptr && word == option.name)
+            return call.*option.flag = true;
+        if (option.text == nullptr)
+            continue;
+        if (const auto value = take_value(words, at, std::string(option.name))) {
+            call.*option.text = *value;
+            return !value->empty();
         }
     }
     if (word.starts_with("-") || call.operands.size() == tool.most_operands)
         return false;
     call.operands.emplace_back(word);
     return true;
+}
+
+// Has every option that must be given been given?
+bool has_required(const Tool& tool, const ToolCall& call)
+{
+    return std::ranges::none_of(tool_options, [&](const ToolOption& option) {
+        return option.required && tool.options.contains(option.letter) &&
+               (call.*option.text).empty();
+    });
 }
 
 } // namespace
@@ -117,6 +222,19 @@ bool is_tool(std::string_view word)
     return find_tool(word) != nullptr;
 }
 
+std::optional<std::string> text_asked_for(std::span<const char* const> words)
+{
+    const Split split = split_own_options(words);
+    if (split.prints == "help")
+        return help_of_all();
+    if (split.prints == "version")
+        return "anchorhold " ANCHORHOLD_VERSION "\n";
+    const Tool* const tool = split.rest.empty() ? nullptr : find_tool(split.rest[0]);
+    if (tool == nullptr || std::ranges::find(split.rest, "--help") == split.rest.end())
+        return std::nullopt;
+    return help_of(*tool);
+}
+
 Result<int> run_tool(const Session& session, Told& told)
 {
     const Tool* const tool = find_tool(session.rest[0]);
@@ -124,9 +242,8 @@ Result<int> run_tool(const Session& session, Told& told)
     bool known = true;
     for (std::size_t at = 1; at < session.rest.size() && known; ++at)
         known = take_word(*tool, session.rest, at, call);
-    const bool unsaid = tool->options.contains('f') && call.from.empty();
-    if (!known || unsaid || call.operands.size() < tool->operands)
-        return fail(Code::invalid_request, "usage: anchorhold " + std::string(tool->usage));
+    if (!known || !has_required(*tool, call) || call.operands.size() < tool->operands)
+        return fail(Code::invalid_request, "usage: " + usage_of(*tool));
     return tool->run(session, call, told);
 }
 

@@ -13,17 +13,20 @@ namespace {
 
 constexpr std::string_view own_prefix = "--ah-";
 
-std::optional<std::string>* own_option(OwnOptions& own, std::string_view name)
+constexpr OwnOption own_table[] = {
+    {"policy", "FILE", "the policy (default: /etc/anchorhold/policy.json)", &OwnOptions::policy},
+    {"state", "DIR", "the state directory (default: /run/anchorhold)", &OwnOptions::state},
+    {"profile", "NAME", "the profile that containers get", &OwnOptions::profile},
+    {"runtime", "PATH", "the runtime (default: the policy's, or the first runc or crun found)",
+     &OwnOptions::runtime},
+    {"help", "", "print this text", nullptr},
+    {"version", "", "print the version", nullptr},
+};
+
+const OwnOption* find_own_option(std::string_view name)
 {
-    if (name == "policy")
-        return &own.policy;
-    if (name == "state")
-        return &own.state;
-    if (name == "profile")
-        return &own.profile;
-    if (name == "runtime")
-        return &own.runtime;
-    return nullptr;
+    const auto* const found = std::ranges::find(own_table, name, &OwnOption::name);
+    return found == std::ranges::end(own_table) ? nullptr : found;
 }
 
 // Docker joins runtimeArgs with blanks and has /bin/sh take them apart again.
@@ -52,9 +55,14 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
     word.remove_prefix(own_prefix.size());
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
-    std::optional<std::string>* const option = own_option(split.own, name);
-    if (option == nullptr) {
+    const OwnOption* const option = find_own_option(name);
+    const bool flag = option != nullptr && option->into == nullptr;
+    if (option == nullptr || (flag && equals != std::string_view::npos)) {
         split.wrong = Error{Code::invalid_request, 0, "no option " + in_quotes(words[at])};
+        return true;
+    }
+    if (flag) {
+        split.prints = option->name;
         return true;
     }
     std::string_view value;
@@ -65,7 +73,7 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
     }
     if (auto fine = check_own_value(name, value); !fine)
         split.wrong = std::move(fine).error();
-    *option = value;
+    split.own.*option->into = value;
     return true;
 }
 
@@ -111,6 +119,11 @@ Flavour flavour_of(std::string_view delegate_path)
     delegate_path.remove_prefix(delegate_path.rfind('/') + 1);
     return delegate_path.starts_with("crun") || delegate_path.starts_with("krun") ? Flavour::crun
                                                                                   : Flavour::runc;
+}
+
+std::span<const OwnOption> own_options()
+{
+    return own_table;
 }
 
 Split split_own_options(std::span<const char* const> words)

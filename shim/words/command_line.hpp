@@ -24,8 +24,18 @@ struct OwnOptions { // --ah-NAME VALUE or --ah-NAME=VALUE, before the delegate's
     std::optional<std::string> policy, state, profile, runtime;
     friend bool operator==(const OwnOptions&, const OwnOptions&) = default;
 };
+// One row of what --ah-help lists and the command line is read by.
+struct OwnOption {
+    std::string_view name;  // without "--ah-"
+    std::string_view value; // empty: takes none, and has something printed instead of done
+    std::string_view sentence;
+    std::optional<std::string> OwnOptions::* into;
+};
+std::span<const OwnOption> own_options();
+
 struct Split {
     OwnOptions own;
+    std::string_view prints;       // "help" or "version"; empty: nothing was asked to be printed
     std::vector<std::string> rest; // the delegate's words, argv[0] not included, byte for byte
     // What was wrong with ours (invalid_request): unknown, empty, or as a shell has left it. Then
     // nothing is created; everything else still reaches the delegate.

@@ -222,6 +222,18 @@ TEST_CASE("R3 R4 creation with an unknown word or another config file is refused
     CHECK(refusal("create id -config=o.json", Flavour::runc) == config);
 }
 
+TEST_CASE("what is asked to be printed takes no value")
+{
+    CHECK(split({"--ah-help"}).prints == "help");
+    CHECK(split({"--debug", "--ah-version", "create"}).prints == "version");
+    CHECK(split({"--ah-version"}).rest == Words{});
+    CHECK(split({"create", "--ah-help"}).prints == "");
+    const Split valued = split({"--ah-help=x", "create", "id"});
+    CHECK(valued.prints == "");
+    REQUIRE(valued.wrong);
+    CHECK(valued.wrong->what == "no option \"--ah-help=x\"");
+}
+
 TEST_CASE("our own options are taken out wherever they stand before the subcommand")
 {
     const Split got =
