@@ -4,6 +4,7 @@
 
 #include "hooks/net/netns.hpp"
 #include "hooks/nft/inside_table.hpp"
+#include "schema/verified.hpp"
 
 #include <string>
 #include <vector>
@@ -15,17 +16,6 @@ enum class Moment : std::uint8_t {
     starting, // engines may have plugged a network in since (DESIGN 3.10)
     joining,  // as starting, and others of the pod are at work: who listens there is theirs to say
 };
-
-// Words of Record::verified.
-namespace verified {
-constexpr std::string_view netns = "netns";           // not the host's, not another run's
-constexpr std::string_view drop_table = "drop-table"; // read back as planned
-constexpr std::string_view links = "links";           // loopback, what was planned, no more
-constexpr std::string_view sources = "sources";       // mounted is what was looked at
-constexpr std::string_view listeners = "listeners";   // nobody waits at a port from outside
-constexpr std::string_view host_rules = "host-rules"; // read back as planned
-constexpr std::string_view route = "route";           // packets to the container go there alone
-} // namespace verified
 
 struct Confined {
     std::vector<std::string> verified;

@@ -10,6 +10,7 @@
 #include "hooks/state/files.hpp"
 #include "hooks/state/mountinfo.hpp"
 #include "hooks/state/process.hpp"
+#include "schema/file_identity.hpp"
 
 #include <algorithm>
 

@@ -8,6 +8,7 @@
 #include "hooks/nft/host_rules.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/rules/remembered.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 
 #include "hooks/state/files.hpp"
 #include "hooks/state/mountinfo.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <cerrno>

@@ -17,6 +17,8 @@
 #include "hooks/state/probe.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/subnets.hpp"
+#include "schema/file_identity.hpp"
+#include "schema/rules/always_denied.hpp"
 
 #include <algorithm>
 #include <array>

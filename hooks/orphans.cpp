@@ -10,6 +10,7 @@
 #include "hooks/nft/host_table.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/subnets.hpp"
+#include "schema/file_identity.hpp"
 
 #include <algorithm>
 #include <array>

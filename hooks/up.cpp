@@ -10,6 +10,7 @@
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
+#include "schema/file_identity.hpp"
 
 #include <cerrno>
 #include <cstdlib>

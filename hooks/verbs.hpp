@@ -4,6 +4,7 @@
 
 #include "hooks/state/container_state.hpp"
 #include "hooks/state/teardown.hpp"
+#include "schema/file_identity.hpp"
 
 #include <string_view>
 

@@ -4,21 +4,13 @@
 #pragma once
 
 #include "schema/decide.hpp"
+#include "schema/file_identity.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace anchorhold {
-
-// device:inode; how a file, directory or namespace is recognised whatever its path says.
-struct FileIdentity {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::string text() const; // "DEVICE:INODE", decimal
-    static Result<FileIdentity> parse(std::string_view text, Code code);
-    friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
 
 struct MountEdit { // one entry appended to `mounts`
     std::string destination;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/policy.hpp"
 
+#include "schema/rules/always_denied.hpp"
+
 #include <algorithm>
 #include <array>
 

@@ -4,6 +4,7 @@
 // nobody knows is passed over, so that what a later version of the same schema wrote can be too.
 #include "schema/record.hpp"
 
+#include "schema/file_identity.hpp"
 #include "schema/record_network.hpp"
 #include "schema/run_key.hpp"
 

@@ -3,7 +3,9 @@
 // (schema/record.schema.json). Written before the first change to the host, read by teardown.
 #pragma once
 
+#include "schema/file_identity.hpp"
 #include "schema/plan.hpp"
+#include "schema/process_identity.hpp"
 #include "schema/rules/network.hpp"
 
 #include <cstdint>
@@ -16,12 +18,6 @@ namespace anchorhold {
 enum class RunState : std::uint8_t { planned, enforced, ended, failed };
 std::string_view word_for(RunState state);
 std::optional<RunState> run_state_from(std::string_view word);
-
-struct ProcessIdentity {     // a pid means nothing without its start time (proc(5), stat field 22)
-    std::int64_t pid = 0;    // 0: none yet
-    std::uint64_t start = 0; // clock ticks after boot
-    friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
-};
 
 struct BindSource {          // what the shim saw where config.json binds a path of the host
     std::string where;       // "mounts[3].source"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/run_key.hpp"
 
-#include <sha256.h>
+#include "schema/sha256.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,15 +42,6 @@ Result<RunKey> RunKey::parse(std::string_view text)
     if (text.size() != key_digits || !std::ranges::all_of(text, is_hex_digit))
         return fail(Code::invalid_request, in_quotes(text) + " is not the key of a run");
     return RunKey(std::string(text));
-}
-
-std::string sha256_hex(std::string_view bytes)
-{
-    SHA2_CTX context;
-    SHA256Init(&context);
-    SHA256Update(&context, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-    std::array<char, SHA256_DIGEST_STRING_LENGTH> hex{};
-    return SHA256End(&context, hex.data());
 }
 
 } // namespace anchorhold

@@ -37,7 +37,4 @@ private:
     std::string text_;
 };
 
-// SHA-256 of the bytes, as 64 lower-case hex digits (libmd).
-std::string sha256_hex(std::string_view bytes);
-
 } // namespace anchorhold

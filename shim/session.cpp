@@ -2,6 +2,8 @@
 #include "shim/session.hpp"
 
 #include "hooks/state/files.hpp"
+#include "hooks/state/owned_path.hpp"
+#include "hooks/state/state_path.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/delegate.hpp"
 

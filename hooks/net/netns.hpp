@@ -5,6 +5,7 @@
 
 #include "hooks/net/links.hpp"
 #include "hooks/net/netlink.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/record.hpp"
 #include "schema/unique_fd.hpp"
 

@@ -33,6 +33,7 @@
 #include "hooks/nft/inside_table.hpp"
 
 #include "hooks/nft/elements.hpp"
+#include "schema/rules/always_denied.hpp"
 
 #include <array>
 #include <netinet/icmp6.h>

@@ -3,6 +3,7 @@
 
 #include "hooks/state/files.hpp"
 #include "schema/run_key.hpp"
+#include "schema/sha256.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 
 #include "hooks/state/deadline.hpp"
 #include "hooks/state/files.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>

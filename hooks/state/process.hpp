@@ -2,6 +2,7 @@
 // Who a process is, and whether it still is. A pid alone is reused; pid and start time are not.
 #pragma once
 
+#include "schema/file_identity.hpp"
 #include "schema/record.hpp"
 
 #include <chrono>

@@ -3,6 +3,7 @@
 
 #include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
+#include "schema/file_identity.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,8 +2,9 @@
 // Where the state directory and the delegate's are. Engines call with and without XDG_RUNTIME_DIR
 // for one and the same container (podman's clean-up has no environment at all), and root's state
 // must be one place whatever the caller's environment says.
+#include "hooks/state/state_path.hpp"
+
 #include "hooks/state/files.hpp"
-#include "hooks/state/state_dir.hpp"
 
 #include <charconv>
 #include <cstdlib>

@@ -8,6 +8,7 @@
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/socket_file.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>

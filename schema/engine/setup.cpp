@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/engine/setup.hpp"
 
-#include "schema/engine/engine_parts.hpp"
-#include "schema/json/toml.hpp"
+#include "schema/engine/file.hpp"
+#include "schema/engine/written.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,10 +20,6 @@ constexpr std::array<std::string_view, fault_kinds> fault_words{
     "profile_unknown", "profile_not_chosen", "pods_not_expected", "annotations_dropped",
     "no_record",       "leaves_no_record",   "wrong_profile",     "wrong_state",
     "run_refused",     "run_failed",         "not_run",           "left_over"};
-
-constexpr std::string_view cri_1 = "cri"; // of config version 1; then 2; then 3 and later
-constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";
-constexpr std::string_view cri_3 = "io.containerd.cri.v1.runtime";
 
 std::optional<json::View> at(json::View view, std::initializer_list<std::string_view> keys)
 {
@@ -247,47 +243,6 @@ std::string nearest(std::string_view wanted, const std::vector<std::string>& wor
         }
     }
     return best;
-}
-
-Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file)
-{
-    if (engine == Engine::docker)
-        return json::Document::parse(file.text, Code::invalid_request);
-    AH_TRY(std::string text, toml_as_json(file.text));
-    return json::Document::parse(std::move(text), Code::invalid_request);
-}
-
-std::int64_t config_version(Engine engine, json::View root)
-{
-    if (engine != Engine::containerd)
-        return 0;
-    const auto said = root.find("version");
-    const auto version = said ? said->integer() : Result<std::int64_t>(1);
-    return version ? *version : 1;
-}
-
-std::vector<Keys> right_places(Engine engine, std::int64_t version)
-{
-    const std::string plugin(version <= 1 ? cri_1 : version == 2 ? cri_2 : cri_3);
-    switch (engine) {
-    case Engine::podman: return {{"engine", "runtimes", "*", "[]"}, {"engine", "runtime"}};
-    case Engine::docker:
-        return {{"runtimes", "*", "path"}, {"runtimes", "*", "options", "BinaryName"}};
-    case Engine::containerd:
-        return {{"plugins", plugin, "containerd", "runtimes", "*", "options", "BinaryName"}};
-    case Engine::crio: return {{"crio", "runtime", "runtimes", "*", "runtime_path"}};
-    }
-    std::abort(); // a byte that is no Engine
-}
-
-std::string section_text(Engine engine, const Keys& keys)
-{
-    std::string text;
-    for (const std::string& key : keys) {
-        text += text.empty() ? "" : ".";
-        text += key.contains('.') ? in_quotes(key) : printable(key);
-    }
-    return engine == Engine::docker ? text : "[" + text + "]";
 }
 
 EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,

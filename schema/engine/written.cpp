@@ -2,7 +2,9 @@
 // What the administrator wrote, held against what the engine makes of it. Wherever a file holds a
 // text that names us, an engine was meant to run us: the keys that lead there are compared with
 // those it reads.
-#include "schema/engine/engine_parts.hpp"
+#include "schema/engine/written.hpp"
+
+#include "schema/engine/file.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/import/import.hpp"
 
-#include "schema/import/import_parts.hpp"
+#include "schema/import/networkpolicy.hpp"
+#include "schema/import/opensandbox.hpp"
+#include "schema/import/srt.hpp"
 #include "schema/policy.hpp"
 
 #include <algorithm>
@@ -9,14 +11,6 @@
 
 namespace anchorhold {
 namespace {
-
-std::string lower(std::string_view text)
-{
-    std::string small(text);
-    for (char& c : small)
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return small;
-}
 
 // "pypi.org", "[2001:db8::/32]:53": what a person would have written; nothing: it takes an object.
 std::optional<std::string> short_text(const AllowRule& rule, ListKind kind)
@@ -111,55 +105,6 @@ Status check_json(std::string_view format, std::string_view text)
 }
 
 } // namespace
-
-std::vector<PortRange> both_protocols(std::uint16_t first, std::uint16_t last)
-{
-    return {{first, last, false}, {first, last, true}};
-}
-
-std::vector<PortRange> all_ports()
-{
-    return both_protocols(1, 65535);
-}
-
-Result<Destination> imported_destination(std::string_view text)
-{
-    AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request));
-    const auto* const address = std::get_if<Prefix>(&to);
-    if (address != nullptr && address->is_v4() && text.contains(':'))
-        return fail(Code::invalid_request, in_quotes(text) + " is an IPv4 address written as IPv6");
-    return to;
-}
-
-Result<Destination> imported_pattern(std::string_view text)
-{
-    const bool wild = text.starts_with("*.");
-    if (text.substr(wild ? 1 : 0).contains('*'))
-        return fail(Code::invalid_request, in_quotes(text) + " has a wildcard that is not \"*.\"");
-    return imported_destination(wild ? "*" + std::string(text) : std::string(text));
-}
-
-void Draft::lose(json::View at, std::string_view sentence)
-{
-    losses.push_back(at.wrong(sentence).what);
-}
-
-void Draft::allow(ImportedProfile& profile, json::View at, AllowRule rule)
-{
-    if (const auto* const name = std::get_if<NamePattern>(&rule.to)) {
-        const std::string text = name->text();
-        if (text == "localhost" || text.ends_with(".localhost"))
-            return lose(at, "no rule leads to a loopback; an endpoint does");
-        if (!name->is_exact())
-            return lose(at, "a wildcard cannot be looked up when a run is created; list the names");
-    } else if (is_covered(std::get<Prefix>(rule.to), always_denied(Network::default_pool()))) {
-        return lose(at, text_of(rule.to) + " is what no run reaches");
-    }
-    // More than that is refused in the end.
-    if (profile.allow.size() <= most_rules &&
-        std::ranges::find(profile.allow, rule) == profile.allow.end())
-        profile.allow.push_back(std::move(rule));
-}
 
 Result<Imported> import_policy(std::string_view format, std::string text)
 {

@@ -3,7 +3,7 @@
 // everywhere, one without "ports" every port of every protocol, a port without a number every port
 // of its protocol, TCP when it names none. Whom an object is for is said by labels there and by the
 // profile here, so a List becomes as many profiles, and never their sum.
-#include "schema/import/import_parts.hpp"
+#include "schema/import/networkpolicy.hpp"
 
 #include "schema/endpoint.hpp"
 #include "schema/policy.hpp"

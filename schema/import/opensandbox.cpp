@@ -2,7 +2,7 @@
 // The egress policy of OpenSandbox, as its components/egress has it. Among names the first rule
 // that matches decides, else the default; an address is decided by the kernel's sets, where a deny
 // wins over every allow. Every port is meant but 853, which it drops in both protocols.
-#include "schema/import/import_parts.hpp"
+#include "schema/import/opensandbox.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // them. Its proxies compare the host that a client names, without regard to case: "x.org" is that
 // name at every tcp port, "x.org:443" at one, "*.x.org" any depth below it, "[2001:db8::1]" an
 // address. A denied one always wins; "*" and "*:22" are among those only.
-#include "schema/import/import_parts.hpp"
+#include "schema/import/srt.hpp"
 
 #include "schema/endpoint.hpp"
 

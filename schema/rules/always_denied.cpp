@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no rule and no name reaches (DESIGN 4). The clouds' metadata services are there because they
 // hand out the machine's own credentials to whoever can send them a packet.
-#include "schema/rules/network.hpp"
+#include "schema/rules/always_denied.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/network.hpp"
 
+#include "schema/rules/always_denied.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -62,8 +62,6 @@ struct Network {
 std::string link_name(std::string_view key);
 constexpr const char* inside_link = "eth0"; // the container's end of a veth
 
-// DESIGN 4, "Always denied": whatever a rule or a name says. The pool is the policy's own.
-std::vector<Prefix> always_denied(const Prefix& pool);
 // RFC 1918, 100.64.0.0/10, fc00::/7: only an explicit address rule reaches them, never a name.
 bool is_private(const Prefix& address);
 

@@ -2,7 +2,10 @@
 #include "shim/edit/config_edit.hpp"
 
 #include "schema/request.hpp"
-#include "shim/edit/config_parts.hpp"
+#include "shim/edit/env.hpp"
+#include "shim/edit/hooks.hpp"
+#include "shim/edit/linux.hpp"
+#include "shim/edit/mounts.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -10,49 +13,6 @@
 
 namespace anchorhold {
 namespace {
-
-// runtime-spec config.md, "POSIX-platform Hooks". A timeout of 0 means "at once" to runc and
-// "never" to crun; without `env` a hook gets whatever its caller has, podman's cleanup nothing.
-std::string our_hook(const Plan& plan, const char* verb)
-{
-    return "{\"path\":" + json::quote(plan.hook_path) + ",\"args\":" +
-           quoted_list(
-               {plan.hook_path, "--state", plan.state_dir, verb, plan.key, plan.generation}) +
-           ",\"env\":[],\"timeout\":10}";
-}
-
-// dockerd plugs the network in by a prestart hook: itself, called as "libnetwork-setkey".
-Result<bool> is_setkey_hook(json::View hook)
-{
-    AH_CHECK(hook.object());
-    AH_TRY(const auto args, container(hook, "args", json::Kind::array));
-    const std::vector<json::View> words = args ? args->items() : std::vector<json::View>();
-    for (std::size_t i = 0; i < std::min<std::size_t>(words.size(), 2); ++i) {
-        AH_TRY(const std::string word, words[i].bytes());
-        if (word == "libnetwork-setkey")
-            return true;
-    }
-    return false;
-}
-
-Result<std::vector<std::string>> drop_setkey(json::View hooks, Edits& edits)
-{
-    std::vector<std::string> paths;
-    std::vector<json::View> removed;
-    AH_TRY(const auto prestart, container(hooks, "prestart", json::Kind::array));
-    if (!prestart)
-        return paths;
-    for (const json::View& hook : prestart->items()) {
-        AH_TRY(const bool setkey, is_setkey_hook(hook));
-        if (!setkey)
-            continue;
-        removed.push_back(hook);
-        const auto path = hook.find("path");
-        paths.push_back(path ? path->bytes().value_or("") : "");
-    }
-    edits.remove(*prestart, removed);
-    return paths;
-}
 
 Status edit_args(json::View process, const std::vector<std::string>& prefix, Edits& edits)
 {
@@ -100,44 +60,6 @@ Result<bool> is_marked(json::View config, const Plan& plan)
 }
 
 } // namespace
-
-Result<bool> plugs_in_by_hook(json::View config)
-{
-    AH_TRY(const auto hooks, container(config, "hooks", json::Kind::object));
-    if (!hooks)
-        return false;
-    AH_TRY(const auto prestart, container(*hooks, "prestart", json::Kind::array));
-    for (const json::View& hook : prestart ? prestart->items() : std::vector<json::View>()) {
-        AH_TRY(const bool setkey, is_setkey_hook(hook));
-        if (setkey)
-            return true;
-    }
-    return false;
-}
-
-Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits)
-{
-    const std::string up = plan.hooks ? our_hook(plan, "up") : "";
-    const std::string down = plan.hooks ? our_hook(plan, "down") : "";
-    AH_TRY(const auto hooks, container(config, "hooks", json::Kind::object));
-    std::vector<std::string> removed;
-    if (hooks && plan.drop_setkey_hook) {
-        AH_TRY(removed, drop_setkey(*hooks, edits));
-    }
-    if (!plan.hooks)
-        return removed;
-    if (!hooks) {
-        edits.add_to_member(config, "hooks", json::Kind::object, Side::back,
-                            "\"createRuntime\":[" + up + "],\"poststop\":[" + down + "]");
-        return removed;
-    }
-    for (const auto* stage : {"createRuntime", "poststop"})
-        AH_CHECK(container(*hooks, stage, json::Kind::array));
-    // Up comes after the engine's own, to see what they plugged in; down before them.
-    edits.add_to_member(*hooks, "createRuntime", json::Kind::array, Side::back, up);
-    edits.add_to_member(*hooks, "poststop", json::Kind::array, Side::front, down);
-    return removed;
-}
 
 Result<Edited> edit_config(const json::Document& config, const Plan& plan)
 {

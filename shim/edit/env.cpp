@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.env and process.capabilities, of config.json and of an exec's process alike.
+#include "shim/edit/env.hpp"
+
 #include "schema/proxy_env.hpp"
 #include "shim/config/splice.hpp"
 #include "shim/config/view.hpp"
-#include "shim/edit/config_edit.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The section `linux`. Without one, or without namespaces in it, runc 1.1.5 runs the container in
 // the host's and leaves its mounts there (measured): then all of them are given.
-#include "shim/edit/config_parts.hpp"
+#include "shim/edit/linux.hpp"
 #include "shim/edit/seccomp.hpp"
 
 #include <algorithm>

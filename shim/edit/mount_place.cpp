@@ -3,9 +3,10 @@
 // config's own: anywhere else they fail on a read-only root, or stay behind in the image, in a
 // volume, or with "-v /dev:/dev" on the host (measured). Ours are the last mounts, so none covers
 // them; what is asked here is whether the path still leads into that tmpfs when they are made.
+#include "shim/edit/mount_place.hpp"
+
 #include "schema/unique_fd.hpp"
-#include "shim/edit/config_edit.hpp"
-#include "shim/edit/config_parts.hpp"
+#include "shim/config/normal_path.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our mounts, behind all others. runtime-spec config.md, "Mounts": they happen in listed order.
-#include "shim/edit/config_parts.hpp"
+#include "shim/edit/mounts.hpp"
+
+#include "shim/config/normal_path.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -33,21 +35,6 @@ Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view pat
 }
 
 } // namespace
-
-std::string normal_path(std::string_view path)
-{
-    std::string normal;
-    while (!path.empty()) {
-        const std::string_view name = path.substr(0, path.find('/'));
-        path.remove_prefix(std::min(path.size(), name.size() + 1));
-        if (name == "..") {
-            normal.erase(std::min(normal.size(), normal.rfind('/')));
-        } else if (!name.empty() && name != ".") {
-            normal.append("/").append(name);
-        }
-    }
-    return normal.empty() ? "/" : normal;
-}
 
 Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
 {

@@ -5,6 +5,8 @@
 #include "shim/config/oci_keys.hpp"
 #include "shim/config/splice.hpp"
 #include "shim/edit/config_edit.hpp"
+#include "shim/edit/env.hpp"
+#include "shim/inspect/capabilities.hpp"
 #include "shim/inspect/inspection.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list of what is harmless, not of what is not: the kernel grows new kinds of descriptors.
-#include "shim/inspect/inspection.hpp"
+
+#include "shim/inspect/descriptors.hpp"
 
 #include <algorithm>
 #include <array>

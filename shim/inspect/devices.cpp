@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/devices.hpp"
+
 #include "hooks/state/owner.hpp"
 #include "shim/config/view.hpp"
-#include "shim/inspect/inspection_parts.hpp"
+#include "shim/inspect/namespaces.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include "hooks/state/owner.hpp"
 #include "hooks/state/socket_file.hpp"
 #include "schema/unique_fd.hpp"
+#include "shim/inspect/command_user.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/host_files.hpp"
 
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hooks/state/mountinfo.hpp"
+#include "schema/file_identity.hpp"
 #include "shim/inspect/inspection.hpp"
 
 #include <map>

@@ -2,7 +2,10 @@
 #include "shim/inspect/inspection.hpp"
 
 #include "shim/config/view.hpp"
-#include "shim/inspect/inspection_parts.hpp"
+#include "shim/inspect/capabilities.hpp"
+#include "shim/inspect/devices.hpp"
+#include "shim/inspect/mounts.hpp"
+#include "shim/inspect/namespaces.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,11 +13,6 @@
 namespace anchorhold {
 
 namespace {
-
-// Each of them is a way out of a network namespace for a process of the host's own user namespace.
-constexpr std::array<std::string_view, 9> voiding_capabilities{
-    "CAP_SYS_ADMIN", "CAP_SYS_PTRACE",      "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",
-    "CAP_PERFMON",   "CAP_DAC_READ_SEARCH", "CAP_SYS_BOOT",   "CAP_MAC_ADMIN"};
 
 // Set by engines, or asked of them, for reasons that have nothing to do with reaching anything.
 constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileged_port_start",
@@ -50,33 +48,6 @@ template <std::size_t Size>
 bool is_in(const std::array<std::string_view, Size>& list, std::string_view word)
 {
     return std::ranges::find(list, word) != list.end();
-}
-
-Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>& process)
-{
-    std::vector<json::View> all;
-    const auto sets = member(process, "capabilities");
-    if (sets)
-        AH_CHECK(sets->object());
-    for (const std::string_view name : capability_sets) {
-        AH_TRY(const auto set, elements(sets, name));
-        all.insert(all.end(), set.begin(), set.end());
-    }
-    return all;
-}
-
-// capabilities(7) are checked against the user namespace that owns the object: a container's own
-// one owns none of the host's; but the host's root mapped into it still owns the host's files.
-Status inspect_capabilities(json::View config, Inspection& into)
-{
-    AH_TRY(const bool own_users, has_own_users(config));
-    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")));
-    if (!list.empty() && !own_users) {
-        into.voids.push_back({"process.capabilities", "holds " + list +
-                                                          " over the host; drop them, or give the "
-                                                          "container a user namespace"});
-    }
-    return {};
 }
 
 // sysctl(8) and runc take a name with slashes as well, dots and slashes then change places.
@@ -137,22 +108,6 @@ Status inspect_listener(json::View config, Inspection& into)
 }
 
 } // namespace
-
-// Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
-Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
-{
-    AH_TRY(const auto views, all_capabilities(process));
-    std::vector<std::string> found;
-    std::string list;
-    for (const json::View view : views) {
-        AH_TRY(const std::string name, view.string());
-        if (!is_in(voiding_capabilities, name) || std::ranges::find(found, name) != found.end())
-            continue;
-        found.push_back(name);
-        list += (list.empty() ? "" : ", ") + name;
-    }
-    return list;
-}
 
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context)
 {

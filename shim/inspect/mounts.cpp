@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/mounts.hpp"
+
+#include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
-#include "shim/edit/config_parts.hpp"
+#include "shim/inspect/command_user.hpp"
 #include "shim/inspect/endpoint_check.hpp"
-#include "shim/inspect/inspection_parts.hpp"
+#include "shim/inspect/namespaces.hpp"
+#include "shim/inspect/sources.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/namespaces.hpp"
+
 #include "hooks/state/process.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
+#include "shim/config/setkey_hook.hpp"
 #include "shim/config/view.hpp"
 #include "shim/edit/config_edit.hpp"
-#include "shim/inspect/inspection_parts.hpp"
 
 #include <algorithm>
 #include <array>

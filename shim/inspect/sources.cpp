@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a container gets to see when a path of the host is mounted into it.
+#include "shim/inspect/sources.hpp"
+
+#include "hooks/state/owned_path.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
-#include "shim/edit/config_parts.hpp"
-#include "shim/inspect/inspection_parts.hpp"
+#include "shim/config/normal_path.hpp"
+#include "shim/inspect/devices.hpp"
 
 #include <algorithm>
 #include <array>

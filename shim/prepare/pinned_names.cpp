@@ -2,6 +2,7 @@
 #include "shim/prepare/pinned_names.hpp"
 
 #include "schema/json/json.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 
 #include <algorithm>

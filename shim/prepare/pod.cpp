@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/prepare/pod.hpp"
 
+#include "schema/file_identity.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/inspection.hpp"
+#include "shim/inspect/namespaces.hpp"
 
 #include <array>
 #include <sys/stat.h>

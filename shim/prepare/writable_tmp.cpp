@@ -3,6 +3,8 @@
 // (measured): so it is the image's own /tmp that decides, tmpfs or not.
 #include "shim/prepare/writable_tmp.hpp"
 
+#include "shim/inspect/command_user.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <sys/stat.h>

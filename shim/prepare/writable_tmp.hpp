@@ -4,6 +4,7 @@
 #pragma once
 
 #include "schema/json/json.hpp"
+#include "shim/inspect/command_user.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 
 #include <optional>

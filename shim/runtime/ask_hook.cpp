@@ -2,6 +2,7 @@
 #include "shim/runtime/ask_hook.hpp"
 
 #include "hooks/state/probe_cache.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
 

@@ -8,6 +8,8 @@
 // stops we stop, so that a shell's job control sees one job; continued, we continue it. SIGCHLD is
 // set to its default meanwhile, because an engine may have it ignored, and then there is nothing to
 // wait for. When we are killed the child is killed, as it would be if the engine had started it.
+#include "shim/runtime/child.hpp"
+
 #include "schema/unique_fd.hpp"
 #include "shim/runtime/delegate.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/runtime/delegate.hpp"
 
+#include "hooks/state/owned_path.hpp"
 #include "shim/inspect/inspection.hpp"
 
 #include <cerrno>

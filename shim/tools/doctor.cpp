@@ -5,6 +5,7 @@
 #include "schema/json/json.hpp"
 #include "schema/render.hpp"
 #include "shim/runtime/ask_hook.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
 #include "shim/tools/tool_list.hpp"

@@ -2,10 +2,12 @@
 // `verify`: does an engine's configuration lead to us? An engine that is told of us wrongly runs
 // plain runc, and nobody notices (case C-11). So its configuration is read as it reads it, and
 // below each runtime that should be ours a throw-away container is run, whose record must be there.
+#include "hooks/state/owned_path.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/helpers.hpp"
 #include "shim/tools/tool_list.hpp"
-#include "shim/tools/verify_parts.hpp"
+#include "shim/tools/verify_config.hpp"
+#include "shim/tools/verify_trial.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where each engine's configuration comes from. An engine that says what it has read is believed
 // before its files are; podman reads them anew in every call, so there they are the same.
+#include "shim/tools/verify_config.hpp"
 #include "hooks/state/files.hpp"
 #include "schema/json/json.hpp"
 #include "schema/json/toml.hpp"
-#include "shim/tools/verify_parts.hpp"
 
 #include <algorithm>
 #include <cstdlib>

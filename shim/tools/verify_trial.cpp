@@ -3,11 +3,11 @@
 // say its version; so no registry is asked and nothing of the host's is bound. All of it is found
 // again by names drawn at random, also what a call made that did not come back in time. A signal
 // does not cut short what makes something: the engine would go on making it behind our back.
+#include "shim/tools/verify_trial.hpp"
 #include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/state_dir.hpp"
 #include "schema/json/json.hpp"
-#include "shim/tools/verify_parts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,11 +3,15 @@
 // refused before anything is made; the record stands before the first change to the host; the lock
 // is free again before the runtime below starts, because its hook takes it.
 #include "hooks/state/original.hpp"
+#include "hooks/state/owned_path.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
+#include "schema/sha256.hpp"
 #include "shim/config/oci_keys.hpp"
+#include "shim/inspect/descriptors.hpp"
 #include "shim/prepare/prepare.hpp"
 #include "shim/runtime/ask_hook.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 #include "shim/runtime/private_log.hpp"
 #include "shim/verbs/claim.hpp"

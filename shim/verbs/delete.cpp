@@ -4,6 +4,7 @@
 // and the container's state stays for good).
 #include "hooks/state/teardown.hpp"
 #include "shim/runtime/ask_hook.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 #include "shim/session.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/process.hpp"
+#include "schema/sha256.hpp"
 #include "shim/prepare/prepare.hpp"
 
 #include <ctime>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json through the gate and the edits; tests/fixtures are seeds as good as the corpus.
 #include "shim/config/oci_keys.hpp"
+#include "shim/edit/mount_place.hpp"
 #include "tests/fuzz/entry.hpp"
 #include "tests/shim/everything.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One whole plan per test: a part too many must fail as much as one that is missing.
+#include "schema/file_identity.hpp"
 #include "tests/schema/plans.hpp"
 
 #include <algorithm>

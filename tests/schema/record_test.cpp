@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/record.hpp"
 
+#include "schema/file_identity.hpp"
 #include "tests/files.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/run_key.hpp"
+#include "schema/sha256.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/nft/elements.hpp"
 #include "hooks/nft/host_table.hpp"
+#include "schema/rules/always_denied.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/state_dir.hpp"
+#include "schema/file_identity.hpp"
 #include "tests/hooks/state/runs.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/state_dir.hpp"
+#include "hooks/state/state_path.hpp"
 #include "tests/shim/scratch.hpp"
 
 #include <doctest/doctest.h>

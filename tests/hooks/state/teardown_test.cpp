@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/teardown.hpp"
+#include "schema/sha256.hpp"
 #include "tests/hooks/state/runs.hpp"
 
 #include <doctest/doctest.h>

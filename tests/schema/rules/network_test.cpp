@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schema/rules/always_denied.hpp"
 #include "schema/rules/network.hpp"
 
 #include <doctest/doctest.h>

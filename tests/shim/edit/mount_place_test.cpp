@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/config/normal_path.hpp"
 #include "shim/edit/config_edit.hpp"
-#include "shim/edit/config_parts.hpp"
+#include "shim/edit/mount_place.hpp"
 #include "tests/shim/scratch.hpp"
 
 #include <doctest/doctest.h>

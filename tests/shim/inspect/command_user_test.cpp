@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/command_user.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 
 #include <doctest/doctest.h>

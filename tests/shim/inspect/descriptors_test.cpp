@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/descriptors.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "tests/shim/scratch.hpp"
 

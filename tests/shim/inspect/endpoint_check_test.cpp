@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/broker_advice.hpp"
+#include "shim/inspect/command_user.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 #include "tests/shim/scratch.hpp"
 

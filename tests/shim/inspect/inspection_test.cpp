@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/inspection.hpp"
+#include "shim/inspect/namespaces.hpp"
 #include "tests/files.hpp"
 #include "tests/shim/scratch.hpp"
 

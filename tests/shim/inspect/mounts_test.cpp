@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schema/file_identity.hpp"
 #include "shim/inspect/host_files.hpp"
 #include "tests/shim/inspect/seen.hpp"
 #include "tests/shim/scratch.hpp"

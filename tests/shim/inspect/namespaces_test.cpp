@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/inspection.hpp"
-#include "shim/inspect/inspection_parts.hpp"
+#include "shim/inspect/namespaces.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

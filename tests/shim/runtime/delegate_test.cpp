@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/delegate.hpp"
 
 #include <doctest/doctest.h>

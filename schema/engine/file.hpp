@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two readers of an engine's configuration share.
+// One file of an engine's configuration: how it is parsed, and where in it a runtime is named.
 #pragma once
 
 #include "schema/engine/setup.hpp"
 #include "schema/json/json.hpp"
 
 namespace anchorhold {
+
+// The CRI plugin of containerd in its configuration of version 2, and of 3 and later.
+constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";
+constexpr std::string_view cri_3 = "io.containerd.cri.v1.runtime";
 
 using Keys = std::vector<std::string>;
 
@@ -17,10 +21,5 @@ std::vector<Keys> right_places(Engine engine, std::int64_t version);
 // [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.x.options], as the engine's people
 // write it; of Docker's, runtimes.x.
 std::string section_text(Engine engine, const Keys& keys);
-
-// engine_written.cpp: faults for each place in `file` that names us in vain. Handlers of ours that
-// only such a place gives away are marked. Did the engine say what it knows?
-enum class EngineSays : bool { nothing, handlers };
-void look_at_written(const EngineFile& file, EngineSays says, EngineSetup& setup);
 
 } // namespace anchorhold

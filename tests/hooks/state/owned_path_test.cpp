@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/owned_path.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "tests/shim/scratch.hpp"
 

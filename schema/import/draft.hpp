@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of the formats behind import.hpp share.
+// The policy that an import is about to become, and what each format's reader adds to it.
 #pragma once
 
 #include "schema/rules/allow.hpp"
@@ -33,9 +33,5 @@ std::vector<PortRange> all_ports(); // of both protocols
 Result<Destination> imported_destination(std::string_view text);
 // The same, but "*.x" is any depth below x (our "**.x"), and there is no other wildcard.
 Result<Destination> imported_pattern(std::string_view text);
-
-Result<Draft> draft_from_srt(json::View root);
-Result<Draft> draft_from_networkpolicy(json::View root);
-Result<Draft> draft_from_opensandbox(json::View root);
 
 } // namespace anchorhold

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of `verify`: what an engine has read, and the throw-away containers below its runtimes.
+// The throw-away containers of `verify`, below the runtimes of an engine.
 #pragma once
 
 #include "schema/engine/verify.hpp"
@@ -10,11 +10,7 @@
 
 namespace anchorhold {
 
-// verify_config.cpp. `file`: the configuration's main file where it is not the usual one; podman is
-// told by a variable.
-EngineSetup gather_setup(Engine engine, const std::string& file, const HeldEnd& held);
-
-// verify_trial.cpp. One for all runtimes of an engine; all is put away by put_away, which adds a
+// One for all runtimes of an engine; all is put away by put_away, which adds a
 // fault for what is left, or at the latest when it is destroyed.
 class Trials {
 public:

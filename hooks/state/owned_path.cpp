@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks a path as the kernel would, one component at a time, and asks of each who could put
 // another thing in its place.
+#include "hooks/state/owned_path.hpp"
+
 #include "hooks/state/owner.hpp"
-#include "shim/inspect/inspection.hpp"
 
 #include <array>
 #include <cerrno>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr unsigned most_links = 40; // path_resolution(7)
 
-struct Walk {
+struct PathWalk {
     std::deque<std::string> ahead; // components still to come
     std::string behind;            // no links in it any more, and nobody else's to change
     unsigned links = 0;
@@ -37,7 +38,7 @@ void prepend(std::deque<std::string>& ahead, const std::string& path)
 // In a sticky directory only a file's owner, the directory's and root can replace it, and the
 // file's owner is looked at next. The group bits are the mask of an access control list as well
 // (acl(5)), so they count for any group.
-Status check_owner(const struct stat& file, const std::string& path, const Walk& walk)
+Status check_owner(const struct stat& file, const std::string& path, const PathWalk& walk)
 {
     if (!is_owned_well(path, file)) {
         return fail(Code::invalid_request, printable(path) + " belongs to uid " +
@@ -60,7 +61,7 @@ Result<std::string> link_target(const std::string& path)
     return std::string(buffer.data(), static_cast<std::size_t>(length));
 }
 
-Status back_to_root(Walk& walk)
+Status back_to_root(PathWalk& walk)
 {
     walk.behind.clear();
     struct stat root = {};
@@ -70,7 +71,7 @@ Status back_to_root(Walk& walk)
 }
 
 // By name from the root each time: what the name leads through was looked at before.
-Status step(Walk& walk)
+Status step(PathWalk& walk)
 {
     std::string path = walk.behind + "/" + walk.ahead.front();
     walk.ahead.pop_front();
@@ -93,7 +94,7 @@ Status step(Walk& walk)
 
 Status check_owned_path(const std::string& path, std::string_view what, Code code)
 {
-    Walk walk;
+    PathWalk walk;
     prepend(walk.ahead, path);
     Status good = back_to_root(walk);
     while (good && !walk.ahead.empty())

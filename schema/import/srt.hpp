@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schema/import/draft.hpp"
+
+namespace anchorhold {
+
+Result<Draft> draft_from_srt(json::View root);
+
+} // namespace anchorhold

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace anchorhold {
+
+// A mount's destination as the kernel will walk it from the root: absolute, no "", ".", "..".
+std::string normal_path(std::string_view path);
+
+} // namespace anchorhold

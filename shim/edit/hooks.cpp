@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/edit/hooks.hpp"
+
+#include "shim/config/setkey_hook.hpp"
+
+#include <utility>
+
+namespace anchorhold {
+
+namespace {
+
+// runtime-spec config.md, "POSIX-platform Hooks". A timeout of 0 means "at once" to runc and
+// "never" to crun; without `env` a hook gets whatever its caller has, podman's cleanup nothing.
+std::string our_hook(const Plan& plan, const char* verb)
+{
+    return "{\"path\":" + json::quote(plan.hook_path) + ",\"args\":" +
+           quoted_list(
+               {plan.hook_path, "--state", plan.state_dir, verb, plan.key, plan.generation}) +
+           ",\"env\":[],\"timeout\":10}";
+}
+
+Result<std::vector<std::string>> drop_setkey(json::View hooks, Edits& edits)
+{
+    std::vector<std::string> paths;
+    std::vector<json::View> removed;
+    AH_TRY(const auto prestart, container(hooks, "prestart", json::Kind::array));
+    if (!prestart)
+        return paths;
+    for (const json::View& hook : prestart->items()) {
+        AH_TRY(const bool setkey, is_setkey_hook(hook));
+        if (!setkey)
+            continue;
+        removed.push_back(hook);
+        const auto path = hook.find("path");
+        paths.push_back(path ? path->bytes().value_or("") : "");
+    }
+    edits.remove(*prestart, removed);
+    return paths;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits)
+{
+    const std::string up = plan.hooks ? our_hook(plan, "up") : "";
+    const std::string down = plan.hooks ? our_hook(plan, "down") : "";
+    AH_TRY(const auto hooks, container(config, "hooks", json::Kind::object));
+    std::vector<std::string> removed;
+    if (hooks && plan.drop_setkey_hook) {
+        AH_TRY(removed, drop_setkey(*hooks, edits));
+    }
+    if (!plan.hooks)
+        return removed;
+    if (!hooks) {
+        edits.add_to_member(config, "hooks", json::Kind::object, Side::back,
+                            "\"createRuntime\":[" + up + "],\"poststop\":[" + down + "]");
+        return removed;
+    }
+    for (const auto* stage : {"createRuntime", "poststop"})
+        AH_CHECK(container(*hooks, stage, json::Kind::array));
+    // Up comes after the engine's own, to see what they plugged in; down before them.
+    edits.add_to_member(*hooks, "createRuntime", json::Kind::array, Side::back, up);
+    edits.add_to_member(*hooks, "poststop", json::Kind::array, Side::front, down);
+    return removed;
+}
+
+} // namespace anchorhold

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schema/plan.hpp"
+#include "shim/config/splice.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold {
+
+// hooks: ours in, Docker's out; returns the paths of what was taken out.
+Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits);
+
+} // namespace anchorhold

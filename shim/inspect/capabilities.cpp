@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/inspect/capabilities.hpp"
+
+#include "shim/config/view.hpp"
+#include "shim/inspect/namespaces.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace anchorhold {
+
+namespace {
+
+// Each of them is a way out of a network namespace for a process of the host's own user namespace.
+constexpr std::array<std::string_view, 9> voiding_capabilities{
+    "CAP_SYS_ADMIN", "CAP_SYS_PTRACE",      "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",
+    "CAP_PERFMON",   "CAP_DAC_READ_SEARCH", "CAP_SYS_BOOT",   "CAP_MAC_ADMIN"};
+
+Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>& process)
+{
+    std::vector<json::View> all;
+    const auto sets = member(process, "capabilities");
+    if (sets)
+        AH_CHECK(sets->object());
+    for (const std::string_view name : capability_sets) {
+        AH_TRY(const auto set, elements(sets, name));
+        all.insert(all.end(), set.begin(), set.end());
+    }
+    return all;
+}
+
+} // namespace
+
+// Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
+Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
+{
+    AH_TRY(const auto views, all_capabilities(process));
+    std::vector<std::string> found;
+    std::string list;
+    for (const json::View view : views) {
+        AH_TRY(const std::string name, view.string());
+        if (std::ranges::find(voiding_capabilities, name) == voiding_capabilities.end() ||
+            std::ranges::find(found, name) != found.end())
+            continue;
+        found.push_back(name);
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return list;
+}
+
+// capabilities(7) are checked against the user namespace that owns the object: a container's own
+// one owns none of the host's; but the host's root mapped into it still owns the host's files.
+Status inspect_capabilities(json::View config, Inspection& into)
+{
+    AH_TRY(const bool own_users, has_own_users(config));
+    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")));
+    if (!list.empty() && !own_users) {
+        into.voids.push_back({"process.capabilities", "holds " + list +
+                                                          " over the host; drop them, or give the "
+                                                          "container a user namespace"});
+    }
+    return {};
+}
+
+} // namespace anchorhold
