@@ -38,7 +38,7 @@ printed_env() {
 for posture in severed relayed; do
     filter=$proxies
     [ $posture = severed ] || filter="$proxies | $by_profile"
-    check "C-14 no proxy variable reaches the command, $posture" \
+    red check "C-14 no proxy variable reaches the command, $posture" \
         same 0 "$(printed_env proxies "$filter" | count_proxies)"
 done
 bundle proxies "$proxies" env
@@ -48,7 +48,7 @@ check "C-14 without us they all do" same 15 "$(without_us proxies . | count_prox
 client='[ -z "${HTTP_PROXY:-}${http_proxy:-}${ALL_PROXY:-}" ] || exit 1; attempt ask=8080'
 bundle client "$proxies | $by_profile" sh -c "$client"
 check "B-23 C-23 the model is asked directly" contains "$(in_cell client)" "ask=8080 reached"
-check "the profile's variable is there" \
+red check "the profile's variable is there" \
     contains "$(printed_env profile "$by_profile")" "ANTHROPIC_BASE_URL=http://127.0.0.1:8080"
 check "the profile's variable replaces the image's" same 1 "$(printed_env replaced \
     "$by_profile | .process.env += [\"ANTHROPIC_BASE_URL=https://api.example\"]" |
@@ -69,7 +69,7 @@ handed_env() {
     in_cell odd >/dev/null
     jq -c .process.env "$lab/handed"
 }
-check "C-59 odd entries stay, in order, with their bytes" \
+red check "C-59 odd entries stay, in order, with their bytes" \
     same "$(jq -nc "$odd | map(select(. != \"HTTP_PROXY\"))")" "$(handed_env)"
 
 agent_policy
@@ -87,29 +87,29 @@ by_file=$("$runtime" exec --process "$lab/process.json" long)
 # crun takes these variables for all there are, so PATH is among them.
 by_flag=$("$runtime" exec --env HTTP_PROXY=http://hunter2:1 --env all_proxy=hunter2 \
     --env KEPT=yes --env PATH=/bin long env)
-check "R24 C-22 no proxy variable by exec --process" same 0 "$(count_proxies <<<"$by_file")"
-check "R24 C-22 no proxy variable by exec --env" same 0 "$(count_proxies <<<"$by_flag")"
+red check "R24 C-22 no proxy variable by exec --process" same 0 "$(count_proxies <<<"$by_file")"
+red check "R24 C-22 no proxy variable by exec --env" same 0 "$(count_proxies <<<"$by_flag")"
 check "what else exec --process asks for stays" contains "$by_file" KEPT=yes
 check "what else exec --env asks for stays" contains "$by_flag" KEPT=yes
-check "the profile's variable reaches an exec" contains "$by_file" ANTHROPIC_BASE_URL=http
-check "an exec asks the model" \
+red check "the profile's variable reaches an exec" contains "$by_file" ANTHROPIC_BASE_URL=http
+red check "an exec asks the model" \
     contains "$("$runtime" exec long attempt ask=8080)" "ask=8080 reached"
 # What a program sets for itself, from a file of its workspace or by hand, changes nothing outside.
 in_shell() { "$runtime" exec long sh -c "$1" 2>&1; }
 dotfile='export HTTPS_PROXY=http://203.0.113.1:443'
-check "C-49 a proxy that a dot-file names is out of reach at once" contains \
+red check "C-49 a proxy that a dot-file names is out of reach at once" contains \
     "$(in_shell "$dotfile; attempt tcp=\${HTTPS_PROXY#http://}")" "Network is unreachable"
 for variables in 'HTTP_PROXY= ALL_PROXY= NO_PROXY=' 'http_proxy= no_proxy=*' \
     'HTTP_PROXY=http://1.1.1.1:80 NO_PROXY=*'; do
-    check "B-22 $variables opens nothing" contains \
+    red check "B-22 $variables opens nothing" contains \
         "$(in_shell "$variables attempt tcp=1.1.1.1:80")" "Network is unreachable"
-    check "B-22 $variables keeps nobody from the model" contains \
+    red check "B-22 $variables keeps nobody from the model" contains \
         "$(in_shell "$variables attempt ask=8080")" "ask=8080 reached"
 done
 check "the engine's process file is its own" same "$digest" "$(sha256sum "$lab/process.json")"
 check "an exec's status is the command's" same 42 "$("$runtime" exec long sh -c 'exit 42'; echo $?)"
 shown=$("$runtime" show --json long)
-check "the record names what was removed" same true \
+red check "the record names what was removed" same true \
     "$(jq '["ALL_PROXY", "HTTP_PROXY", "Https_Proxy"] - .removed_env == []' <<<"$shown")"
 check "the record holds no value" same 0 "$(count_proxies <<<"$shown")"
 "$runtime" kill long KILL

@@ -68,7 +68,7 @@ is_accepted() {
 # refuses CODE NAME FILTER: the fine bundle, after one edit.
 refuses() {
     fine_bundle "$3" || { not_ok "$2" "the filter is wrong"; return; }
-    check "$2" is_refused "$1"
+    red check "$2" is_refused "$1"
 }
 
 # refuses_text CODE NAME COMMAND...: the fine bundle, after COMMAND ran in its directory.
@@ -77,7 +77,7 @@ refuses_text() {
     shift 2
     fine_bundle
     (cd "$bad" && "$@")
-    check "$name" is_refused "$code"
+    red check "$name" is_refused "$code"
 }
 
 ask() { # ask JSON-OR-SHORT-FORM: a filter that replaces the endpoints
@@ -236,7 +236,7 @@ refuses bundle_voids_posture "the host's /run" \
 
 fine_bundle
 options=(--frob x)
-check "R3 C-12 an option nobody knows" is_refused invalid_request create
+red check "R3 C-12 an option nobody knows" is_refused invalid_request create
 options=()
 
 # What later versions bring is refused until then, never taken for something looser.
@@ -252,7 +252,7 @@ broken_policy() { # broken_policy NAME COMMAND...
     shift
     "$@"
     fine_bundle
-    check "$name" is_refused invalid_policy
+    red check "$name" is_refused invalid_policy
     rm -f "$lab/policy.json"
     policy
 }
@@ -266,7 +266,7 @@ fine_bundle
 mount --no-mtab --bind "$bad" "$bad"
 mount --no-mtab -o remount,bind,ro "$bad"
 remember_kernel
-check "R10 C-53 a read-only bundle" is_refused network_setup_failed
+red check "R10 C-53 a read-only bundle" is_refused network_setup_failed
 umount "$bad"
 remember_kernel
 
@@ -288,7 +288,7 @@ policy
 # ---- how it is said -----------------------------------------------------------------------------
 
 fine_bundle "$(annotate dev.anchorhold.egress $'\e]0;evil\a\n\u202e')"
-check "B-60 escapes in what is quoted" is_refused invalid_request
+red check "B-60 escapes in what is quoted" is_refused invalid_request
 check "B-60 no control character reaches the terminal" same "" "$(tr -d '\n -~' <"$lab/err")"
 
 echo '{"level":"info","msg":"before"}' >"$log"

@@ -67,13 +67,13 @@ done
 
 # Where the relay is the first process it is the one to find the command.
 relayed=$(asks_for model)
-check "C-60 a command that is not there" ends_with 127 "$relayed" /nonexistent
-check "C-60 a file that is no program" ends_with 126 "$relayed" /etc/passwd
-check "C-60 a directory" ends_with 126 "$relayed" /etc
+red check "C-60 a command that is not there" ends_with 127 "$relayed" /nonexistent
+red check "C-60 a file that is no program" ends_with 126 "$relayed" /etc/passwd
+red check "C-60 a directory" ends_with 126 "$relayed" /etc
 check "C-61 no room for a second process" \
     ends_with 0 "$relayed | .linux.resources.pids.limit = 1" true
-check "C-60 a command that ends itself by TERM" ends_with 143 "$relayed" sh -c 'kill -TERM $$'
-check "C-60 a command that ends itself by KILL" ends_with 137 "$relayed" sh -c 'kill -KILL $$'
+red check "C-60 a command that ends itself by TERM" ends_with 143 "$relayed" sh -c 'kill -TERM $$'
+red check "C-60 a command that ends itself by KILL" ends_with 137 "$relayed" sh -c 'kill -KILL $$'
 
 # create says so itself, as it does without us, and leaves nothing.
 created() { # created WORD WORDS...: create fails with that text
@@ -157,7 +157,7 @@ exec $delegate_path "\$@"
 CODE
 chmod 755 "$lab/bin/$delegate-swapping"
 policy "{runtime: \"$lab/bin/$delegate-swapping\"}"
-check "C-60 the relay's own failure: the command never starts" \
+red check "C-60 the relay's own failure: the command never starts" \
     ends_with 125 "$(asks_for swapped)" sh -c 'exit 3'
 
 # ---- a broker that does not come back -----------------------------------------------------------

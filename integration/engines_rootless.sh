@@ -82,14 +82,14 @@ environment=$(in_podman exec -e HTTP_PROXY=http://proxy.example:1 -e KEPT=yes lo
 in_podman rm --force --time 0 long >/dev/null
 for way in "${helpers_ways[@]}"; do
     check "C-32 without us, $way" contains "$plain_ways" "$way reached"
-    check "C-32 refused, $way" refused_at_once "$severed_ways" "$way"
-    check "C-32 refused from an exec, $way" refused_at_once "$exec_ways" "$way"
+    red check "C-32 refused, $way" refused_at_once "$severed_ways" "$way"
+    red check "C-32 refused from an exec, $way" refused_at_once "$exec_ways" "$way"
 done
-check "C-32 the record says so" same "enforced relayed relay" \
+red check "C-32 the record says so" same "enforced relayed relay" \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' <<<"$record")"
-check "C-32 the table inside holds as well" contains "$(jq -c .verified <<<"$record")" '"drop-table"'
-check "an exec --privileged is refused" contains "$privileged" "(bundle_voids_posture)"
-check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
+red check "C-32 the table inside holds as well" contains "$(jq -c .verified <<<"$record")" '"drop-table"'
+red check "an exec --privileged is refused" contains "$privileged" "(bundle_voids_posture)"
+red check "C-22 an exec sees no proxy variable" same "" "$(grep -i proxy <<<"$environment")"
 check "C-22 and what else it was given" contains "$environment" KEPT=yes
 check "nothing is left, nor of the helper" nothing_of_somebodys
 
@@ -103,15 +103,15 @@ answers() {
     contains "$output" "ask=8080 reached" && same $((before + 1)) "$(asked "$1")" &&
         nothing_of_somebodys
 }
-check "the answer arrives, from a broker of their own" answers model "${model[@]}"
-check "from another user's broker" answers other --annotation "$(asks "$brokers/other")"
-check "with --network none" answers model "${model[@]}" --network none
-check "with --read-only" answers model "${model[@]}" --read-only
-check "with --init" answers model "${model[@]}" --init
-check "with --user 1000" answers model "${model[@]}" --user 1000
-check "with --userns keep-id" answers model "${model[@]}" --userns keep-id
-check "with --uidmap" answers model "${model[@]}" --uidmap 0:1:1000 --gidmap 0:1:1000
-check "with relay: child" answers model "${model[@]}" --annotation dev.anchorhold.relay=child
+red check "the answer arrives, from a broker of their own" answers model "${model[@]}"
+red check "from another user's broker" answers other --annotation "$(asks "$brokers/other")"
+red check "with --network none" answers model "${model[@]}" --network none
+red check "with --read-only" answers model "${model[@]}" --read-only
+red check "with --init" answers model "${model[@]}" --init
+red check "with --user 1000" answers model "${model[@]}" --user 1000
+red check "with --userns keep-id" answers model "${model[@]}" --userns keep-id
+red check "with --uidmap" answers model "${model[@]}" --uidmap 0:1:1000 --gidmap 0:1:1000
+red check "with relay: child" answers model "${model[@]}" --annotation dev.anchorhold.relay=child
 
 # ---- what needs the host's root -----------------------------------------------------------------
 
@@ -119,18 +119,18 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 rm "$state"/ended/*
 podman_run --rm --annotation dev.anchorhold.egress=allowlist \
     --annotation dev.anchorhold.allow=1.1.1.1 localhost/cell:1 true
-check "C-32 an allow list is severed" contains "$(jq -r .sentence "$state"/ended/*)" \
+red check "C-32 an allow list is severed" contains "$(jq -r .sentence "$state"/ended/*)" \
     "Network: allowlist — severed: this host cannot filter"
 refused() { # refused TEXT OPTION...
     local output
     output=$(podman_run --rm "${@:2}" localhost/cell:1 true 2>&1) && return 1
     contains "$output" "anchorhold: create " && contains "$output" "$1" && nothing_of_somebodys
 }
-check "C-32 a tcp endpoint is refused" refused "(posture_unavailable)" \
+red check "C-32 a tcp endpoint is refused" refused "(posture_unavailable)" \
     --annotation dev.anchorhold.endpoints=model:8080=tcp:host:9000
-check "--network host, with which podman binds the host's /sys, is refused" \
+red check "--network host, with which podman binds the host's /sys, is refused" \
     refused "(bundle_voids_posture)" --network host
-check "R7 podman shows our line" refused "(invalid_request)" --annotation dev.anchorhold.egress=closed
+red check "R7 podman shows our line" refused "(invalid_request)" --annotation dev.anchorhold.egress=closed
 
 # A place of a container's "nobody" shows the number that the host's root shows there.
 as_somebody mkdir "$mine/place"
@@ -172,7 +172,7 @@ stopped_and_started() {
     in_podman rm --force --time 0 again >/dev/null
     nothing_of_somebodys
 }
-check "stop, start again, remove" stopped_and_started
+red check "stop, start again, remove" stopped_and_started
 
 conmon_killed() {
     local name status
@@ -187,5 +187,5 @@ conmon_killed() {
     [ $status = 0 ] && nothing_of_somebodys
 }
 sweep() { in_podman unshare "$runtime" gc; }
-check "B-43 SIGKILL of conmon, then gc: both runs live; podman rm, then gc: one does" conmon_killed
+red check "B-43 SIGKILL of conmon, then gc: both runs live; podman rm, then gc: one does" conmon_killed
 finish

@@ -81,7 +81,7 @@ everything_of() {
 remember_kernel
 enter veth "$(allow "$rules, allowed.test:22, inner.test")"
 everything_of veth
-check "record: filtered" same 'enforced filtered veth' \
+red check "record: filtered" same 'enforced filtered veth' \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
 check "the sentence counts what was granted" contains "$(jq -r .sentence "$record")" \
     "Network: allowlist — confined: 7 destinations"
@@ -94,7 +94,7 @@ check "veth: B-55 the node reaches what listens inside" contains \
 print(ipaddress.ip_network(sys.argv[1])[2])' "$(jq -r .network.subnet "$record")"):5555")" reached
 
 denials=$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)
-check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
+red check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
 
 # A container that somebody starts brings the host a link and addresses.
 drops() { "$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" | jq .drops; } # ID
@@ -113,10 +113,10 @@ as_before() {
     contains "$denials" 9.9.9.9 &&
         same "$denials" "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)"
 }
-check "denials: the same as before a change of addresses" as_before
+red check "denials: the same as before a change of addresses" as_before
 check "and as many packets" same "$refused" "$(drops veth)"
 try veth tcp=9.9.9.10:443 >"$lab/again.out"
-check "denials: what was refused before and since" same "9.9.9.10 9.9.9.9" \
+red check "denials: what was refused before and since" same "9.9.9.10 9.9.9.9" \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.denied | map(.to | select(startswith("9.9.9."))) | sort | join(" ")')"
 check "the packets are added up" test "$(drops veth)" -gt "$refused"
@@ -132,7 +132,7 @@ check "gc restores what lets the granted through" reaches "$(try veth tcp=1.1.1.
     tcp=1.1.1.1:443
 leave veth
 check "nothing is left" nothing_left
-check "denials: in the order of time, after the run too" contains \
+red check "denials: in the order of time, after the run too" contains \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.denied[] | "\(.to) \(.port)"')" "9.9.9.9 443"
 
@@ -156,11 +156,11 @@ for port in range(1, 1100):
         pass
 PYTHON
 try flood tcp=9.9.9.10:443 >/dev/null
-check "denials: as many as can be remembered, and that there may be more" same "1024 true $more" \
+red check "denials: as many as can be remembered, and that there may be more" same "1024 true $more" \
     "$(said denials --json | jq -r '"\(.denied | length) \(.more_denied)"') $(said denials | tail -1)"
 check "show says so too" contains "$(said show)" "$more"
 leave flood
-check "denials: after the run too" same "$more" "$(said denials | tail -1)"
+red check "denials: after the run too" same "$more" "$(said denials | tail -1)"
 
 together=()
 for id in one two three; do
@@ -179,13 +179,13 @@ bundle hostnet "$(allow "$rules" '.linux.namespaces |= map(select(.type != "netw
     attempt tcp=1.1.1.1:443 tcp=9.9.9.9:443 tcp=127.0.0.1:7000
 answers=$(in_cell hostnet)
 check "host networking: its own namespace, the granted" reaches "$answers" tcp=1.1.1.1:443
-check "host networking: never left on the host's" refuses "$answers" tcp=127.0.0.1:7000
+red check "host networking: never left on the host's" refuses "$answers" tcp=127.0.0.1:7000
 check "host networking: nothing is left" nothing_left
 
 bundle both "$(allow "$rules" "$(asks_for model)")" attempt ask=8080 tcp=1.1.1.1:443 tcp=9.9.9.9:443
 answers=$(in_cell both)
-check "with an endpoint: the broker answers" reaches "$answers" ask=8080
-check "with an endpoint: the granted" reaches "$answers" tcp=1.1.1.1:443
+red check "with an endpoint: the broker answers" reaches "$answers" ask=8080
+red check "with an endpoint: the granted" reaches "$answers" tcp=1.1.1.1:443
 check "with an endpoint: no other" refuses "$answers" tcp=9.9.9.9:443
 
 # ---- what this host cannot do -------------------------------------------------------------------
@@ -194,11 +194,11 @@ echo 0 >/proc/sys/net/ipv4/ip_forward
 bundle still "$(allow "$rules" "$(asks_for model)")" attempt ask=8080 tcp=1.1.1.1:443
 answers=$(in_cell still)
 check "without forwarding: severed" refuses "$answers" tcp=1.1.1.1:443
-check "without forwarding: the broker is still reached" reaches "$answers" ask=8080
+red check "without forwarding: the broker is still reached" reaches "$answers" ask=8080
 check "ip_forward was left alone" same 0 "$(</proc/sys/net/ipv4/ip_forward)"
 ended=$(jq -r 'select(.id == "still") | .sentence' "$lab"/state/ended/*.json)
-check "without forwarding: the sentence says so" contains "$ended" "ip_forward is 0"
-check "without forwarding: the record says relayed" same relayed \
+red check "without forwarding: the sentence says so" contains "$ended" "ip_forward is 0"
+red check "without forwarding: the record says relayed" same relayed \
     "$(jq -r 'select(.id == "still") | .posture' "$lab"/state/ended/*.json)"
 bundle left "$(allow "$rules" '.linux.namespaces |= map(select(.type != "network"))')" \
     attempt tcp=1.1.1.1:443 tcp=127.0.0.1:7000 'sh=ls /sys/class/net/up0'
@@ -210,9 +210,9 @@ bundle asked "$(allow "$rules" '.annotations += {"dev.anchorhold.require": "aske
 check "without forwarding, required: refused" contains "$(in_cell asked 2>&1)" posture_unavailable
 policy '{ceiling: "allowlist", forwarding: "enable"}'
 bundle enabled "$(allow "$rules")" attempt tcp=1.1.1.1:443
-check "policy forwarding enable: the granted is reached" reaches "$(in_cell enabled)" \
+red check "policy forwarding enable: the granted is reached" reaches "$(in_cell enabled)" \
     tcp=1.1.1.1:443
-check "policy forwarding enable: the record says so" contains \
+red check "policy forwarding enable: the record says so" contains \
     "$(jq -r 'select(.id == "enabled") | .advice[]' "$lab"/state/ended/*.json)" "ip_forward"
 policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
@@ -288,8 +288,8 @@ stop "$neighbour"
 check "nothing is left of the refused" nothing_left
 
 enter place "$(allow "$rules, allowed.test:22, inner.test" "$joins")"
-everything_of place
-check "record: filtered in place" same 'enforced filtered in-place' \
+red_only "refused at once, [!p]|B-1|the host's own|an address that" everything_of place
+red check "record: filtered in place" same 'enforced filtered in-place' \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
 check "the engine's link and address stand" contains "$(ip -n engine -o addr)" 10.88.0.2/16
 start_ready "$runtime" exec place attempt listen=0.0.0.0:5555

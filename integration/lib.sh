@@ -128,15 +128,39 @@ policy() {
 
 # ---- cases --------------------------------------------------------------------------------------
 
+# red CASES...: a command that makes cases which cannot hold without us. With AH_BARE their lines
+# carry a mark, and turns_red.sh wants to see each of them fail.
+red() {
+    local needs_us='*'
+    "$@"
+}
+
+# red_only 'PART|PART' CASES...: of those, the cases in whose name a part is.
+red_only() {
+    local needs_us="*@($1)*"
+    "${@:2}"
+}
+
+# red_but 'PART|PART' CASES...: of those, the cases in whose name no part is.
+red_but() {
+    local needs_us="!(*@($1)*)"
+    "${@:2}"
+}
+
+mark_of() { # NAME: what follows it on its line
+    # shellcheck disable=SC2053
+    [ -z "$bare" ] || [[ $1 != ${needs_us-} ]] || echo " # needs us"
+}
+
 ok() {
     counted=$((counted + 1))
-    echo "ok $1"
+    echo "ok $1$(mark_of "$1")"
 }
 
 not_ok() {
     counted=$((counted + 1))
     failed=$((failed + 1))
-    echo "not ok $1"
+    echo "not ok $1$(mark_of "$1")"
     [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/#   /'
 }
 

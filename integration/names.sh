@@ -42,12 +42,12 @@ ask_libc='getent ahosts example.test; echo $?'
 # ---- where the relay runs -----------------------------------------------------------------------
 
 judge_relayed() { # TITLE FILTER
-    check "C-21 $1: resolv.conf names the relay" \
+    red check "C-21 $1: resolv.conf names the relay" \
         same "nameserver 127.0.0.1" "$(in_shell "$2" 'grep nameserver /etc/resolv.conf')"
-    check "C-21 $1: a plain user's relay may have port 53" same 53 "$(in_shell "$2" "cat $port_start")"
-    check "C-21 $1: a name does not exist, by UDP" \
+    red check "C-21 $1: a plain user's relay may have port 53" same 53 "$(in_shell "$2" "cat $port_start")"
+    red check "C-21 $1: a name does not exist, by UDP" \
         same "example.test: NXDOMAIN" "$(in_shell "$2" "$ask_datagram")"
-    check "C-21 $1: a name does not exist, by TCP" same "$refused" "$(in_shell "$2" "$ask_stream")"
+    red check "C-21 $1: a name does not exist, by TCP" same "$refused" "$(in_shell "$2" "$ask_stream")"
     check "C-21 $1: a name does not exist, by glibc" same 2 "$(in_shell "$2" "$ask_libc")"
     bundle names "$2" attempt 'sh=getent ahosts example.test' 'sh=nslookup example.test'
     answers=$(in_cell names)
@@ -72,14 +72,14 @@ look_ups="$ask_datagram; $ask_stream; $ask_libc; getent ahosts example.test"
 
 policy
 judge_relayed relayed "$relayed"
-check "relayed: nobody is asked in turn" same none "$(leaves "$relayed" "$look_ups")"
+red check "relayed: nobody is asked in turn" same none "$(leaves "$relayed" "$look_ups")"
 check "relayed: who asks further leaves a trace" \
     same some "$(leaves "$relayed" 'attempt dns-udp=1.1.1.1')"
 check "relayed: the model is still there" contains "$(in_shell "$relayed" 'attempt ask=8080')" reached
 
 policy '{tcp: "veth", tcp_endpoints: ["host:9000"]}'
 judge_relayed sealed "$sealed"
-check "sealed: nobody is asked in turn" same none "$(leaves "$sealed" "$look_ups")"
+red check "sealed: nobody is asked in turn" same none "$(leaves "$sealed" "$look_ups")"
 check "sealed: who asks further leaves a trace" \
     same some "$(leaves "$sealed" 'attempt tcp=127.0.0.1:8080')"
 

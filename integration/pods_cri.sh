@@ -115,24 +115,26 @@ ip route del 198.51.100.0/24
 # ---- egress off ---------------------------------------------------------------------------------
 
 declare -A severed relayed execd
+# What a pod of the runtime alone, in the network of CNI, gets out by.
+ours="B-04|B-06|B-07|B-08|B-17|B-25|B-28|B-33|B-35|B-54|B-58"
 run_pod severed anchorhold "$published"
-works severed "no " "no "
+red_only ": no " works severed "no " "no "
 take_answers severed < <(to_its_end severed/first "$greedy" attempt "${words[@]}")
-judge severed ", severed"
+red_only "$ours" judge severed ", severed"
 remove_pod severed
 
 run_pod relayed anchorhold "$model | $published"
-works relayed "no " "no "
+red_only ": no " works relayed "no " "no "
 take_answers relayed < <(to_its_end relayed/first "$greedy" attempt "${words[@]}")
-judge relayed ", relayed"
+red_only "$ours" judge relayed ", relayed"
 take_answers execd < <(in_container relayed/agent attempt "${words[@]}")
-judge execd ", from an exec"
-check "relayed: the model answers" contains \
+red_only "$ours" judge execd ", from an exec"
+red check "relayed: the model answers" contains \
     "$(to_its_end relayed/first . attempt ask=8080)" "ask=8080 reached"
-check "relayed: it answers an exec" contains \
+red check "relayed: it answers an exec" contains \
     "$(in_container relayed/agent attempt ask=8080)" "ask=8080 reached"
-check "relayed: no proxy variable" same "" "$(to_its_end relayed/first . env | grep -i proxy)"
-check "relayed: an exec sees none either" same "" \
+red check "relayed: no proxy variable" same "" "$(to_its_end relayed/first . env | grep -i proxy)"
+red check "relayed: an exec sees none either" same "" \
     "$(in_container relayed/agent env | grep -i proxy)"
 
 names=(relayed relayed/agent relayed/sidecar)
@@ -140,24 +142,24 @@ ids=$(for name in "${names[@]}"; do id_of "$name"; done | sort)
 folded() {
     "$runtime" show "$(id_of relayed)" | sed -n '/^its pod/,$p' | tr -s ' '
 }
-check "show folds a pod" same "its pod is relayed, with
+red check "show folds a pod" same "its pod is relayed, with
 $(for name in "${names[@]:1}"; do echo "$(id_of "$name") enforced relayed the pod's network"; done | sort)
 6 ended relayed the pod's network" \
     "$(folded | head -n 1; folded | grep enforced | sort
     folded | grep -c ended) $(folded | sed -n 's/^[0-9a-f]\{64\} ended/ended/p' | sort -u)"
-check "runs has each of them" same "$ids" "$("$runtime" runs --json | jq -r '.[].id' | sort)"
-check "a sandbox needs no /tmp" same '[]' "$(record_of relayed | jq -c .advice)"
+red check "runs has each of them" same "$ids" "$("$runtime" runs --json | jq -r '.[].id' | sort)"
+red check "a sandbox needs no /tmp" same '[]' "$(record_of relayed | jq -c .advice)"
 remove_pod relayed
-check "their records have ended" same "ended ended ended" \
+red check "their records have ended" same "ended ended ended" \
     "$(for name in "${names[@]}"; do record_of "$name" | jq -r .state; done | xargs)"
 # A handler is a profile, whose variables and endpoints all containers have.
 run_pod profiled anchorhold-agent
 serve profiled/sidecar 7001
 start_container profiled/agent . sleep infinity
 for way in ask=8080 'sh=[ "$MODEL" = http://127.0.0.1:8080 ]' tcp=127.0.0.1:7001; do
-    check "a profile's pod: reached, $way" contains \
+    red_only "ask=|sh=" check "a profile's pod: reached, $way" contains \
         "$(to_its_end profiled/first . attempt "$way")" "$way reached"
-    check "a profile's pod: reached from an exec, $way" contains \
+    red_only "ask=|sh=" check "a profile's pod: reached from an exec, $way" contains \
         "$(in_container profiled/agent attempt "$way")" "$way reached"
 done
 check "a profile's pod: refused, tcp=1.1.1.1:443" contains \
@@ -175,10 +177,10 @@ answers=$(to_its_end restricted/first "$user | .linux.security_context += {reado
     seccomp: {profile_type: \"RuntimeDefault\"}}" \
     attempt ask=8080 bind-port=80 'sh=getent ahosts example.test' tcp=1.1.1.1:443 ping=1.1.1.1)
 for way in ask=8080 bind-port=80; do
-    check "a restricted pod: reached, $way" contains "$answers" "$way reached"
+    red_only "ask=" check "a restricted pod: reached, $way" contains "$answers" "$way reached"
 done
 for way in 'sh=getent ahosts example.test' tcp=1.1.1.1:443 ping=1.1.1.1; do
-    check "a restricted pod: refused, $way" contains "$answers" "$way refused"
+    red check "a restricted pod: refused, $way" contains "$answers" "$way refused"
 done
 remove_pod restricted
 
@@ -187,9 +189,10 @@ remove_pod restricted
 run_pod filtered anchorhold \
     "$published | $model | $(asks egress allowlist) | $(asks allow "$granted_rules, $peer:7001")"
 works filtered "" "no "
-judge_granted "filtered" "$(to_its_end filtered/first "$greedy" \
+open_ways="refused at once, @(tcp=[0-9]|udp|dns|net)"
+red_only "$open_ways" judge_granted "filtered" "$(to_its_end filtered/first "$greedy" \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
-judge_granted "filtered, from an exec" "$(in_container filtered/agent \
+red_only "$open_ways" judge_granted "filtered, from an exec" "$(in_container filtered/agent \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 check "filtered: the model answers" contains \
     "$(in_container filtered/agent attempt ask=8080)" "ask=8080 reached"

@@ -88,7 +88,7 @@ judge_list "B-01 a name that was not allowed" 'allowed.test, 1.1.1.1:80' \
     '+sh=wget -q -O- http://allowed.test/'
 judge_list "B-05 ports that were not listed" 1.1.1.1 -tcp=1.1.1.1:22 -tcp=1.1.1.1:81 \
     -tcp=1.1.1.1:8080 -tcp=1.1.1.1:5432 -tcp=1.1.1.1:6379 -tcp=1.1.1.1:853
-judge_list "B-02 an allowed name" allowed.test '+sh=getent ahosts allowed.test' +tcp=1.1.1.1:443
+red judge_list "B-02 an allowed name" allowed.test '+sh=getent ahosts allowed.test' +tcp=1.1.1.1:443
 judge_list "B-03 its bare address passes too, at its port" allowed.test +tcp=1.1.1.1:443 \
     -tcp=1.1.1.1:80
 judge_list "B-09 DNS over HTTPS that was not listed" 203.0.113.1 +tcp=203.0.113.1:443 \
@@ -102,11 +102,11 @@ judge_list "B-14 lookalikes" allowed.test '-sh=getent ahosts evil-allowed.test' 
     '-sh=getent ahosts allowed.test.evil.test' '-sh=getent ahosts sub.allowed.test' \
     '-sh=getent ahosts llowed.test' '+sh=getent ahosts ALLOWED.TEST' -tcp=9.9.9.9:443
 for rule in 'Allowed.test' 'allowed.test.' 'allowed..test' 'a*.test' 'allowed test' '1.1.1'; do
-    check "B-14 no spelling of a name: $rule" contains "$(run_with "$rule" tcp=1.1.1.1:443)" \
+    red check "B-14 no spelling of a name: $rule" contains "$(run_with "$rule" tcp=1.1.1.1:443)" \
         "(invalid_request)"
 done
 for rule in '*.allowed.test' '**.allowed.test'; do
-    check "B-15 a wildcard, which packets cannot honour: $rule" contains \
+    red check "B-15 a wildcard, which packets cannot honour: $rule" contains \
         "$(run_with "$rule, 1.1.1.1" tcp=1.1.1.1:443)" "wildcard"
 done
 judge_list "B-16 deny wins over a range, ranges overlap" \
@@ -266,11 +266,11 @@ rm -r "$lab/b/bare"
 answers=$(in_cell place)
 check "C-07 IPv6 that was granted" contains "$answers" "tcp=[$six]:443 reached"
 for word in "tcp=[$six]:80" 'tcp=[2001:db8:113::1]:443' 'tcp=[2001:db8:88::1]:7000'; do
-    check "C-07 other IPv6: $word" refused_at_once "$answers" "$word"
+    red check "C-07 other IPv6: $word" refused_at_once "$answers" "$word"
     check "C-07 without us: $word" contains "$control_place" "$word reached"
 done
 for word in dns-udp=127.0.0.11 dns-tcp=127.0.0.11 dns-udp=127.0.0.12; do
-    check "B-53 Docker's resolver: $word" contains "$answers" "$word refused"
+    red check "B-53 Docker's resolver: $word" contains "$answers" "$word refused"
     check "B-53 without us: $word" contains "$control_place" "$word reached"
 done
 check "C-39 the engine's rules in the namespace are as they were" same "$inside_before" \
@@ -291,8 +291,8 @@ fails_closed() {
 sealed='.annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9000"}'
 for action in unreachable prohibit blackhole; do
     ip rule add to 198.18.0.0/15 $action priority 100
-    check "B-46 a rule, $action" fails_closed $action
-    check "B-46 a rule, $action, sealed" fails_closed $action "$sealed"
+    red_only "prohibit|blackhole" check "B-46 a rule, $action" fails_closed $action
+    red_only "prohibit|blackhole" check "B-46 a rule, $action, sealed" fails_closed $action "$sealed"
     ip rule del priority 100
 done
 ip route add blackhole 198.18.0.0/15 table 100
@@ -334,5 +334,6 @@ umount /proc/sys/net/ipv4/ip_forward
 
 take_answers control < <(in_the_open filtered)
 judge filtered ", filtered"
-judge placed ", in place"
+# Without us the engine's network leads out, but not to the host by loopback and not past lo.
+red_only "B-04|B-06|B-07|B-08|B-17|B-25|B-26|B-28|B-33|B-54|B-58" judge placed ", in place"
 finish

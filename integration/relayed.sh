@@ -55,29 +55,29 @@ check "C-42 also to a root whose capabilities would let it in: the relay has non
 # ---- the answer ---------------------------------------------------------------------------------
 
 bundle plain "$(asks_for model)" attempt ask=8080
-check "the answer arrives" answered plain model
+red check "the answer arrives" answered plain model
 
 bundle stepwise "$(asks_for stepwise)" attempt ask-stepwise=8080
-check "each piece arrives before the next is written" \
+red check "each piece arrives before the next is written" \
     contains "$(in_cell stepwise)" "ask-stepwise=8080 reached: 5 pieces"
 
 bundle poor "$(asks_for model) | $poor" attempt ask=8080
-check "C-62 the answer arrives for uid 1000 without capabilities, no_new_privs" answered poor model
+red check "C-62 the answer arrives for uid 1000 without capabilities, no_new_privs" answered poor model
 
 bundle writable "$(asks_for model) | .root.readonly = false" attempt ask=8080
-check "the answer arrives on a writable root" answered writable model
+red check "the answer arrives on a writable root" answered writable model
 
 bundle scratch "$(asks_for model) | $poor | .root.readonly = true" /attempt ask=8080
 rm -rf "$lab/b/scratch/rootfs"
 mkdir "$lab/b/scratch/rootfs"
 cp "$lab/bin/attempt" "$lab/b/scratch/rootfs/attempt"
-check "C-15 the answer arrives in an image of one static program" answered scratch model
+red check "C-15 the answer arrives in an image of one static program" answered scratch model
 
 # A file system that cannot be written at all, below the mounts too.
 bundle frozen "$(asks_for model)" attempt ask=8080
 mount --no-mtab --bind "$lab/b/frozen/rootfs" "$lab/b/frozen/rootfs"
 mount --no-mtab -o remount,bind,ro "$lab/b/frozen/rootfs"
-check "C-15 the answer arrives on a read-only file system" answered frozen model
+red check "C-15 the answer arrives on a read-only file system" answered frozen model
 umount "$lab/b/frozen/rootfs"
 
 bundle two "$(asks_for model other)" attempt ask=8080 ask=8081
@@ -89,7 +89,7 @@ check "two endpoints, the second" contains "$two" "ask=8081 reached"
 for at in /run /dev/shm /tmp //run/../run /etc; do
     bundle covered "$(asks_for model) | .mounts += [{destination: \"$at\", type: \"tmpfs\",
                                                     source: \"tmpfs\"}]" attempt ask=8080
-    check "C-09 the answer arrives with a tmpfs on $at" answered covered model
+    red check "C-09 the answer arrives with a tmpfs on $at" answered covered model
 done
 
 # In its restarted broker a container finds another inode, by the same directory.
@@ -108,7 +108,7 @@ restarted() {
     stop "$broker"
     return $status
 }
-check "C-24 the answer arrives after the broker was restarted" restarted
+red check "C-24 the answer arrives after the broker was restarted" restarted
 
 # ---- nothing else by it -------------------------------------------------------------------------
 
@@ -156,10 +156,10 @@ sibling='sleep 60 & sh -c "exec attempt trace=$!"; kill $!'
 bundle relay "$(asks_for model) | $poor" \
     sh -c "attempt bind-port=8080 bind-port=9999 trace=1; $sibling; kill -KILL 1; attempt ask=8080"
 relay=$(in_cell relay)
-check "B-37 bind the relay's port" contains "$relay" "bind-port=8080 refused"
+red check "B-37 bind the relay's port" contains "$relay" "bind-port=8080 refused"
 check "B-37 bind the relay's port: another port can be had" \
     contains "$relay" "bind-port=9999 reached"
-check "B-37 trace the relay" contains "$relay" "trace=1 refused"
+red check "B-37 trace the relay" contains "$relay" "trace=1 refused"
 check "B-37 trace the relay: a sibling can be traced" \
     grep "trace=[0-9]* reached" <<<"$relay"
 check "B-37 kill the relay: the model still answers" contains "$relay" "ask=8080 reached"
@@ -171,7 +171,7 @@ bundle secret "$(asks_for model) | .process.env += [\"TOKEN=hunter2\"] | .proces
     sh -c "$peek"
 secret=$(in_cell secret 2>/dev/null)
 bare_secret=$(without_us secret . 2>/dev/null)
-check "B-50 no secret in the relay's environment or arguments" \
+red check "B-50 no secret in the relay's environment or arguments" \
     same 0 "$(head -n -2 <<<"$secret" | grep -c '^1$')"
 check "B-50 no secret: without us process 1 holds it" same 1 "$(head -n 1 <<<"$bare_secret")"
 check "B-51 /proc/self/exe and the working directory are the program's own" \

@@ -63,8 +63,10 @@ try_all relayed "$(asks_for model)"
 
 # Last, for what succeeds here leaves its traces.
 take_answers control < <(in_the_open severed)
-judge severed ", severed"
-judge severed_exec ", severed, from an exec"
-judge relayed ", relayed"
-judge relayed_exec ", relayed, from an exec"
+# A network namespace of its own, which any runtime gives, keeps the others from getting out.
+ours="B-25|B-26|B-28|B-33|B-34|B-35|B-54|B-56|B-58"
+red_only "$ours" judge severed ", severed"
+red_only "$ours" judge severed_exec ", severed, from an exec"
+red_only "$ours" judge relayed ", relayed"
+red_only "$ours" judge relayed_exec ", relayed, from an exec"
 finish

@@ -99,9 +99,9 @@ alive=$!
 answers() { contains "$("$runtime" exec alive attempt ask=8080)" "ask=8080 reached"; }
 stands() { same enforced "$("$runtime" show --json alive | jq -r .state)" && answers; }
 check "delete of a running container fails" same 1 "$("$runtime" delete alive 2>/dev/null; echo $?)"
-check "and the run stands" stands
+red check "and the run stands" stands
 check "gc leaves a live run alone" "$runtime" gc
-check "and the run stands after it" stands
+red check "and the run stands after it" stands
 check "gc --dry-run leaves it too" "$runtime" gc --dry-run
 hook="$lab/libexec/anchorhold/anchorhold-hook"
 key=$(find "$lab/state/runs" -mindepth 1 -maxdepth 1 -printf '%f' 2>/dev/null)
@@ -180,8 +180,8 @@ not_enforced() { # FILTER
     "$runtime" delete --force trusting 2>/dev/null
     [ $status != 0 ] && [ ! -e "$lab/b/trusting/rootfs/ran" ] && nothing_left
 }
-check "C-05 a hook that did nothing, severed" not_enforced .
-check "C-05 a hook that did nothing, relayed" not_enforced "$relayed"
+red check "C-05 a hook that did nothing, severed" not_enforced .
+red check "C-05 a hook that did nothing, relayed" not_enforced "$relayed"
 
 # ---- killed on the way --------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ for posture in severed relayed; do
     filter=.
     [ $posture = severed ] || filter=$relayed
     for stage in prestart createRuntime createContainer; do
-        check "B-43 SIGKILL of the shim in $stage, then gc, $posture" killed_at $stage "$filter"
+        red check "B-43 SIGKILL of the shim in $stage, then gc, $posture" killed_at $stage "$filter"
     done
 done
 
@@ -242,7 +242,7 @@ many_at_once() {
     wait "${pids[@]}"
     same 12 "$(cat "$lab"/many.* | grep -c 'ask=8080 reached')" && nothing_left
 }
-check "twelve at once" many_at_once
+red check "twelve at once" many_at_once
 
 # As without us, one bundle serves many; the file that they all edit is as it was. Each has a cgroup
 # of its own, under its id: crun, when a container ends, kills whatever is in the cgroup it had.
