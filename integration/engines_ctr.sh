@@ -93,8 +93,9 @@ check "C-22 but it sees its environment" contains "$environment" PATH=/bin
 grants=(--annotation dev.anchorhold.egress=allowlist
     --annotation "dev.anchorhold.allow=$granted_rules")
 echo 1 >/proc/sys/net/ipv4/ip_forward
-red_only ": granted|net-cap|sh=echo|sh=ip" judge_granted "by a link of its own" "$(cell "${grants[@]}" "${greedy[@]}" localhost/cell:1 veth \
-    attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+answers=$(cell "${grants[@]}" "${greedy[@]}" localhost/cell:1 veth \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")
+red_only ": granted|net-cap|sh=echo|sh=ip" judge_granted "by a link of its own" "$answers"
 check "by a link of its own: nothing is left" nothing_left
 ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" --net-host localhost/cell:1 long \
     sleep infinity
