@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # turns_red.sh FILE: its tests can fail. With the bare runtime in our place the cases that it marks
 # do, and no control.
-. "$(dirname "$0")/lib.sh"
+run_by="integration/run turns_red/${1:-FILE}"
+. "$(dirname "$0")/lib/lab.sh"
 needs root runc
 failed=0
 counted=0
 
-# turns_red FILE: every case that it marks by red, red_only or red_but (lib.sh), and there is one,
+# turns_red FILE: every case that it marks by red, red_only or red_but (lib/lab.sh), and there is one,
 # fails without us.
 turns_red() {
     local output status

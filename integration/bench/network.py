@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_network.py HOOK STATE ROUNDS LIVE...
+"""network.py HOOK STATE ROUNDS LIVE...
 
 What a sealed and a filtered run's network costs: the hook's `up` and `down` as a runtime calls
 them, at each number of other runs that are alive; beside them what ip(8) and nft(8) in a script
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from bench import settle
+from runs import settle
 
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py ROUNDS NAME:BUNDLE:COMMAND...
+"""runs.py ROUNDS NAME:BUNDLE:COMMAND...
 
 Times create + start + delete of a container whose command exits at once, each round once per row
 and in turned order, so that what else the machine does falls on all alike. Printed are the medians

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What we cost: create + start + delete below the runtime alone, below a shim and two hooks that do
 # nothing, and below ours. AH_ROUNDS (50) says how often. Prints a table, asserts no time.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+run_by='meson compile -C BUILD bench'
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs root "${AH_DELEGATE:-runc}" busybox jq ip getent ldd /usr/bin/python3
 enter_lab
 make_rootfs "$lab/rootfs"
@@ -22,6 +23,6 @@ bundle relayed "$(asks_for model)" true
 # Not $runtime: a shell would be measured with it.
 ours="$lab/bin/anchorhold --ah-policy $lab/policy.json --ah-state $lab/state"
 echo "create + start + delete, $("$delegate_path" --version | head -1), ${AH_ROUNDS:-50} rounds"
-"$python" "$here/bench.py" "${AH_ROUNDS:-50}" "plain:$lab/b/plain:$delegate_path" \
+"$python" "$here/bench/runs.py" "${AH_ROUNDS:-50}" "plain:$lab/b/plain:$delegate_path" \
     "nothing:$lab/b/nothing:$lab/bin/nothing $delegate_path" \
     "severed:$lab/b/severed:$ours" "relayed:$lab/b/relayed:$ours"

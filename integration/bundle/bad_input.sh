@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What cannot be honoured is refused before anything starts: one clear error on both channels, exit
 # 1, config.json as it was, nothing left.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
@@ -142,7 +142,7 @@ chmod 600 "$brokers/tight/broker.sock"
 refuses endpoint_unavailable "C-62 a socket that the command's user may not use" \
     "$(at "$brokers/tight") | .process.user = {uid: 1000, gid: 1000}"
 # Two runs' sockets in one directory: the mount would hand over both.
-start_ready "$python" "$here/step_broker.py" --user 64001 --socket "$brokers/loose/second.sock"
+start_ready "$python" "$here/lib/step_broker.py" --user 64001 --socket "$brokers/loose/second.sock"
 chmod 711 "$brokers/loose"
 refuses endpoint_unavailable "a directory that holds a second socket" "$(at "$brokers/loose")"
 check "C-43 nothing was created where a socket was missing" test ! -e "$brokers/none"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # An open descriptor works on in whatever namespace it lands: what would lead a container out is
 # refused before anything starts, what engines hand over passes.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -3,14 +3,14 @@
 # Hooks of others, of every stage: they run in the order they would run without us, one that fails
 # does what it would do without us, and no step of ours hangs from theirs. And without our own hook:
 # a package that was removed under live containers.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 policy '{tcp: "veth", tcp_endpoints: ["host:9000"]}'
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 remember_kernel
 
 stages='prestart createRuntime createContainer startContainer poststart poststop'

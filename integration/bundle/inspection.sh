@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # A bundle that could make the posture's sentence false is refused and told where, or recorded as
 # the policy wants it; what is merely another channel is recorded; an ordinary bundle runs.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

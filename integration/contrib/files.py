@@ -8,12 +8,15 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 
 import yaml
-from relay_lab import case, main
 
-CONTRIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contrib")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import case, main  # noqa: E402
+
+CONTRIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib")
 SHIM = os.environ.get("AH_SHIM", "")
 HANDLERS = ["anchorhold", "anchorhold-agent", "anchorhold-ci"]
 PROFILES = ["agent", "ci"]

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The node's installer adds what is ours, leaves what is not, says what it cannot do before it does
 # anything, and takes away no program that a live run needs.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" containerd
 install_sh=$(<"$here/../contrib/kubernetes/install.sh") # before its folder may be hidden
 enter_lab

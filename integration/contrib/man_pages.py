@@ -7,10 +7,12 @@ import json
 import os
 import re
 import subprocess
+import sys
 
-from relay_lab import case, main
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import case, main  # noqa: E402
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGES = ["anchorhold.8", "anchorhold-hook.8", "anchorhold-relay.1", "anchorhold-policy.json.5"]
 
 

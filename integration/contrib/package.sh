@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Debian package puts down what it says, takes all of it away again, and does not take its
 # programs from under a run that lives.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs root "$delegate" busybox jq ip nft getent ldd pgrep meson dpkg-buildpackage dh deb-systemd-helper
 if [ -z "${AH_LAB_CGROUP:-}" ]; then # inside, the sources may be hidden
     packages=$(mktemp -d)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # containerd as a kubelet drives it: pods live their whole life below the plain runtime, which is
 # the control of all that is said about pods below us.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/cri_lab.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/node.sh"
 needs "${cri_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # containerd, by ctr run --runc-binary: the model answers, nothing else does, errors reach ctr's
 # user, nothing is left, whatever ctr was asked for besides.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}" containerd ctr \
     /usr/lib/cni/bridge
 enter_lab
@@ -17,7 +17,7 @@ make_image scratch "$lab/bare"
 policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 open_world
 name_hosts
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 start_containerd
@@ -152,7 +152,7 @@ remember_kernel
 session() { # session RUNTIME OPTION...
     local binary=$1
     shift
-    timeout 60 "$python" "$here/terminal.py" command ctr --namespace "$cgroup" run \
+    timeout 60 "$python" "$here/lib/terminal.py" command ctr --namespace "$cgroup" run \
         --runc-binary "$binary" --rm --tty "$@" localhost/cell:1 typed dash 2>&1
 }
 plain_session=$(session "$delegate_path")

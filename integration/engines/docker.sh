@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Docker, one runtime per profile: the model answers, nothing else does, no network comes late,
 # errors reach docker's user, nothing is left, and containers outlive what runs them as ever.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}" containerd ctr \
     /usr/bin/docker dockerd iptables useradd
 enter_lab
@@ -31,7 +31,7 @@ named=anchorhold
 for profile in off model; do ln -s $named "$lab/bin/anchorhold-$profile"; done
 open_world
 name_hosts
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 
@@ -255,7 +255,7 @@ check "sealed: nothing is left" nothing_left
 # ---- the rest of a container's life -------------------------------------------------------------
 
 session() { # session RUNTIME
-    timeout 60 "$python" "$here/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
+    timeout 60 "$python" "$here/lib/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
         --tty --hostname cell cell:1 dash 2>&1
 }
 plain_session=$(session plain)

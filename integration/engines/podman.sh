@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # podman --runtime: the model answers, nothing else does, errors reach podman's user, nothing is
 # left, whatever podman was asked for besides.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}" \
     podman conmon /usr/lib/podman/netavark catatonit
 enter_lab
@@ -17,7 +17,7 @@ make_image scratch "$lab/bare"
 policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 open_world
 name_hosts
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 start_broker model
 start_broker stepwise AH_STEPS=1
 set_up_podman "$runtime"
@@ -203,12 +203,12 @@ check "sealed: nothing is left" nothing_left
 session() { # session RUNTIME WORD...
     local name=$1
     shift
-    timeout 60 "$python" "$here/terminal.py" command podman run --cgroup-parent "/$cgroup" --rm \
+    timeout 60 "$python" "$here/lib/terminal.py" command podman run --cgroup-parent "/$cgroup" --rm \
         --runtime "$name" --interactive --tty --hostname cell "$@" localhost/cell:1 dash 2>&1
 }
 exec_session() { # exec_session RUNTIME
     podman_run --detach --name "typed-$1" --runtime "$1" localhost/cell:1 sleep infinity >/dev/null
-    timeout 60 "$python" "$here/terminal.py" command podman exec --interactive --tty "typed-$1" \
+    timeout 60 "$python" "$here/lib/terminal.py" command podman exec --interactive --tty "typed-$1" \
         dash 2>&1
     in_podman rm --force --time 0 "typed-$1" >/dev/null
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # podman with a hook of ours and no runtime: contrib/podman/hooks.d edits the config.json that podman
 # writes, and what that asks of the runtime does the rest.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}" podman
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -3,9 +3,9 @@
 # Rootless podman: whoever may not touch the host's network is confined all the same. The helper
 # that gives a rootless container its network serves an empty namespace, the model answers, what
 # needs the host's root is tightened or refused, nothing is left.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" podman conmon \
     setpriv useradd newuidmap slirp4netns
 enter_lab
@@ -43,7 +43,7 @@ policy "{ceiling: \"allowlist\", tcp: \"veth\", tcp_endpoints: [\"host:9000\"],
 set_up_podman "$runtime"
 # Their own broker, and one of another user: a rootless shim can list no directory of mode 0711.
 as_somebody mkdir -m 711 "$mine/brokers/model"
-start_ready "$python" "$here/step_broker.py" --user "$uid" --pause 0 \
+start_ready "$python" "$here/lib/step_broker.py" --user "$uid" --pause 0 \
     --socket "$mine/brokers/model/broker.sock" --log "$lab/broker.model.log"
 start_broker other
 chmod 755 "$brokers/other"
@@ -147,7 +147,7 @@ check "and is none where the host's root has it" contains "$(by_policy)" "(inval
 # ---- the rest of a container's life -------------------------------------------------------------
 
 session() { # session RUNTIME OPTION...
-    as_somebody "$python" "$here/terminal.py" command podman run --rm --runtime "$1" --interactive \
+    as_somebody "$python" "$here/lib/terminal.py" command podman run --rm --runtime "$1" --interactive \
         --tty --hostname cell "${@:2}" localhost/cell:1 dash 2>&1
 }
 plain_session=$(session plain)

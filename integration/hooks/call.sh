@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: however a runtime calls the hook (C-35, C-37, C-45, C-55), it works or it fails in
 # time, says why where it can be read, and leaves nothing running.
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 check "it names its version" same "anchorhold-hook" "$("$hook" --version | cut -d' ' -f1)"
 usage="usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION, or --state DIR sweep, or probe, or resolve NAME..."

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: nothing of a run is left, whoever died at whatever moment; nothing of a run that lives
 # is touched; and no teardown ever makes a namespace looser (C-04, C-16, C-38, C-40, C-46, B-43, B-59).
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 host_before=$(nft list ruleset; ip -o link; ip route)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: what an engine plugs into a container between create and start is taken away before
 # the command starts, or the start fails; and nothing that was tight gets looser.
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 cell
 plan

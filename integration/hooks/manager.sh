@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: a network manager that takes a run's link for its own - another MAC, other addresses,
 # down - ends the set-up, or the start if it comes later (C-41).
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 mkdir -m 700 "$state/subnets"
 serve "${server[@]}" 0.0.0.0 9000

@@ -3,7 +3,7 @@
 # A promise: of a sealed or filtered run's network nothing is left, whoever died and whatever was
 # refused at whatever step, nor when its record was lost; and nothing else is touched: no run that
 # lives, no other table (C-16, C-38, C-40, B-43).
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 # shellcheck disable=SC2034
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: what the host can do is found out by doing it, and a "no" says what failed and what to
 # do about it. Asked through doctor, which never takes an old answer.
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 relay=$lab/libexec/anchorhold/anchorhold-relay
 mv "$relay" "$relay.whole"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A promise: a run's pair of links is what was asked for, no run gets a subnet that the host uses,
 # and whatever leads packets to a container elsewhere is noticed and named.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/lab.sh"
 
 needs root ip jq nsenter
 enter_lab "$@"

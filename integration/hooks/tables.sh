@@ -3,13 +3,13 @@
 # A promise: the tables of sealed and filtered runs are in the kernel as planned, and packets go
 # where a posture lets them, and nowhere else: not to a published port of the host, not to its
 # addresses of later, not past a link that comes later.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/lab.sh"
 
 needs root nft ip nsenter /usr/bin/python3
 enter_lab "$@"
 
 tables=$AH_TABLES
-peer=(/usr/bin/python3 -IS "$here/hooks_peer.py")
+peer=(/usr/bin/python3 -IS "$here/hooks/peer.py")
 server=("${peer[@]}" serve)
 sealed=(key=00000000000a posture=sealed subnet=198.18.0.0/30 port=7000)
 filtered=(key=00000000000b posture=filtered subnet=198.18.0.4/30 port=7000

@@ -3,7 +3,7 @@
 # A promise: before a severed or relayed container's first instruction there is nothing in its
 # network namespace but loopback, nothing gets out of what is plugged in later, and the record says
 # what was seen; otherwise the hook fails and says why.
-. "$(dirname "$0")/hooks_lib.sh"
+. "$(dirname "$0")/../lib/hooks.sh"
 
 # ---- what holds when it worked ------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
 
 python=/usr/bin/python3
 
-# What a file that runs cells needs (lib.sh), before what is its own.
+# What a file that runs cells needs (lab.sh), before what is its own.
 # shellcheck disable=SC2034
 cell_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd "$python" pgrep)
 
@@ -51,7 +51,7 @@ open_world() {
     echo 'nameserver 1.1.1.1' >"$lab/resolv.conf"
     [ ! -f /etc/resolv.conf ] || mount --no-mtab --bind "$lab/resolv.conf" /etc/resolv.conf
     echo 0 0 >/proc/sys/net/ipv4/ping_group_range
-    start_ready "$python" "$here/world.py" tcp=7000 abstract=host-service netns=/run/netns/internet \
+    start_ready "$python" "$here/lib/world.py" tcp=7000 abstract=host-service netns=/run/netns/internet \
         tcp=22 tcp=80 tcp=443 tcp=853 udp=1.1.1.1:9 "${resolvers[@]/#/dns=}"
 }
 
@@ -60,7 +60,7 @@ broker_uid=64001
 start_broker() {
     local name=$1
     shift
-    start_ready env "$@" "$python" "$here/step_broker.py" --user "$broker_uid" --pause 0 \
+    start_ready env "$@" "$python" "$here/lib/step_broker.py" --user "$broker_uid" --pause 0 \
         --socket "$brokers/$name/broker.sock" --log "$lab/broker.$name.log"
     broker=$!
 }

@@ -2,7 +2,7 @@
 # What the tests of the hook stand on: runs in a state directory, and cells. A cell is a process in
 # a network namespace of its own that plays a container's init; no runtime takes part.
 # shellcheck shell=bash
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 
 needs root strace nft ip jq /usr/bin/python3 setpriv
 enter_lab "$@"
@@ -140,7 +140,7 @@ serve() {
     exec {ready}< <(exec "$@" 2>&1)
     read -r -u "$ready"
 }
-peer=(/usr/bin/python3 -IS "$here/hooks_peer.py")
+peer=(/usr/bin/python3 -IS "$here/hooks/peer.py")
 server=("${peer[@]}" serve)
 # ask PROTOCOL=ADDRESS:PORT[@SOURCE]...: from inside the cell: what a client gets there.
 ask() { inside "${peer[@]}" ask "$@"; }

@@ -11,7 +11,7 @@
 # shellcheck shell=bash
 set -u
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) # integration/
 lab=/run/lab
 brokers=/run/brokers
 delegate=${AH_DELEGATE:-runc}
@@ -35,6 +35,11 @@ needs() {
     done
 }
 
+# The paths of what was built are meson's to say. A file that is called by hand has none.
+if [ -z "${AH_SHIM:-}" ] && [[ $(realpath "$0") = "$here"/* ]]; then
+    name=$(realpath --relative-to "$here" "$0")
+    missing "a build; run it by ${run_by:-integration/run ${name%.sh}}"
+fi
 needs gojq
 jq() { gojq "$@"; } # a tenth of the time, and a run of all files calls it 5,000 times
 

@@ -10,7 +10,7 @@ cri_needs=("${cell_needs[@]}" iptables
 cri_socket=/run/containerd/containerd.sock
 
 cri() { # deadline=SECONDS before it: for each call
-    "$here/cri_call.py" "$lab/cri" --deadline "${deadline:-100}" "$cri_socket" "$@"
+    "$here/lib/cri_call.py" "$lab/cri" --deadline "${deadline:-100}" "$cri_socket" "$@"
 }
 
 # ---- the node -----------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ start_node() {
     make_image pause "$lab/pause" '{"Entrypoint": ["/pause"], "Cmd": null, "Env": null}'
     write_cni_config
     write_node_config >"$lab/containerd/config.toml"
-    start_ready "$python" "$here/cri.py" "$lab/cri"
+    start_ready "$python" "$here/lib/cri.py" "$lab/cri"
     boot_containerd
     for image in pause cell; do
         ctr_namespace=k8s.io in_ctr images import "$lab/$image.tar" >/dev/null

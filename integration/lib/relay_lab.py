@@ -18,7 +18,8 @@ import tempfile
 import threading
 import traceback
 
-RELAY = os.environ.get("AH_RELAY", "")
+INTEGRATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+RELAY = os.environ.get("AH_RELAY", "")  # meson says what was built
 PORT = 8080
 MEBIBYTE = 1 << 20
 SECONDS_PER_CASE = 60
@@ -44,10 +45,11 @@ def _missing(what):
 def _enter():
     if os.environ.get("AH_RELAY_LAB"):
         return
+    if not os.access(RELAY, os.X_OK):
+        name = os.path.relpath(os.path.abspath(sys.argv[0]), INTEGRATION).removesuffix(".py")
+        _missing(f"a build; run it by integration/run {name}")
     if os.geteuid() != 0:
         _missing("root")
-    if not os.access(RELAY, os.X_OK):
-        _missing("AH_RELAY, the path of a built anchorhold-relay")
     os.environ["AH_RELAY_LAB"] = "1"
     os.execvp(
         "unshare",

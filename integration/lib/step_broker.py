@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../demo"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../demo"))
 import broker  # noqa: E402
 
 PR_SET_DUMPABLE, PR_SET_PTRACER, PR_SET_PTRACER_ANY = 4, 0x59616D61, -1  # linux/prctl.h

@@ -3,9 +3,9 @@
 # An engine that ran in namespaces of its own, and is gone with them (an outer container that was
 # started anew, a network namespace that was deleted), leaves no run that cannot be taken away; and
 # a run whose namespaces somebody still has is left alone, and told of.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nothing is left of a run, however it ended and whoever was killed; and nothing of a live one is
 # taken away.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -3,10 +3,10 @@
 # This version shows, guards and takes down what an earlier one left alive: for each version in
 # tests/fixtures/records live runs are given the records that it would have written.
 #
-#     AH_CAPTURE=DIRECTORY integration/upgrade.sh     those of this version; a release commits them
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+#     AH_CAPTURE=DIRECTORY integration/run life/upgrade-runc   those of this version; a release commits them
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs root "$delegate" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
 records=$(tar -C "$here/../tests/fixtures/records" -c . | base64) # before they may be hidden
 enter_lab
@@ -15,7 +15,7 @@ base64 -d <<<"$records" | tar -C "$lab/records" -x
 make_rootfs "$lab/rootfs"
 open_world
 echo 1 >/proc/sys/net/ipv4/ip_forward
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 start_broker model
 policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 remember_kernel

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a name is in a container that has no resolver: its address, where the hosts file pins it;
 # nothing, at once, whoever asks and however, where not. The relay says so and asks nobody.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 echo '192.0.2.7 pinned.test' >"$lab/hosts"
 open_world
 start_broker model
-start_ready "$python" "$here/world.py" tcp=9000
+start_ready "$python" "$here/lib/world.py" tcp=9000
 remember_kernel
 
 mounted() { # FILE...: as engines mount them

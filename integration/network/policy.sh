@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A list means what it says: names, ranges, ports, what is denied; for each run its own; and what
 # cannot be set up is refused or severed, and leaves nothing.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
@@ -228,7 +228,7 @@ make_engine() {
     ip -n engine route add default via 10.88.0.1
     ip -n engine route add default via 2001:db8:88::1
     # Where Docker's resolver is, and what leads to it.
-    start_ready "$python" "$here/world.py" netns=/run/netns/engine dns=127.0.0.11
+    start_ready "$python" "$here/lib/world.py" netns=/run/netns/engine dns=127.0.0.11
     resolver=$!
     nsenter --net=/run/netns/engine nft -f - <<'RULES'
 table ip nat {

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # A container whose broker listens on a port of the host reaches that port, by a link of its own, and
 # nothing else: not the host, not what the host publishes, not another run.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
 open_world
-start_ready "$python" "$here/world.py" tcp=9000 tcp=9001
+start_ready "$python" "$here/lib/world.py" tcp=9000 tcp=9001
 # What Docker does to publish a port: another container's, which plays no part in the seal.
 nft -f - <<'RULES'
 table ip publish {

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every way out that works without us fails: in a container that asked for nothing, in one that
 # asked for its model, and in what is exec'd into either.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

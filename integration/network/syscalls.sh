@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What an empty network namespace does not sever is denied by seccomp, whatever profile an engine
 # or a person wrote; and what a cell may do, it may still do.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" setpriv
 fixtures=$here/../tests/fixtures
 podman=$(jq -c .linux.seccomp "$fixtures/podman-cap-drop-all.json") || exit 1

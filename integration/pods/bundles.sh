@@ -3,9 +3,9 @@
 # The containers of a pod, as a CRI hands them to a runtime: the sandbox's namespaces are joined by
 # path. What the sandbox was given all of them have at 127.0.0.1; a container may ask for less, and
 # gets more from nobody.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

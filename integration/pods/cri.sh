@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pods of a real containerd, as a kubelet asks for them, in each posture: what is reached, and what
 # of a pod's life works (the table of contrib/kubernetes/README.md).
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/ways.sh"
-. "$(dirname "$0")/cri_lab.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/ways.sh"
+. "$(dirname "$0")/../lib/node.sh"
 needs "${cri_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -3,10 +3,10 @@
 # Pods of a real containerd where they could come undone: a container that asks for other than its
 # pod, whose sandbox is not ours, on the node's network, among the pod's processes; deadlines,
 # restarts and kills.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/cri_lab.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/node.sh"
 needs "${cri_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # podman's own pods: the infra container carries no word of what it is, and the others name its
 # namespaces. They share what the infra container was given, under a profile that makes pods.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" podman
 enter_lab
 make_rootfs "$lab/rootfs"

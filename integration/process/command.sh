@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command runs as if nothing stood between it and the runtime: statuses, signals, orphans,
 # files, loopback. Relayed and severed, for only one of them has an init of ours.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Agents find their model by their environment: no proxy stands in the way, neither in the
 # command's nor in an exec's, the profile's variables are there, and everything else is as it was.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

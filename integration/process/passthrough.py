@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one scenario twice, under the runtime and under the shim with its open profile, and compares
-everything that can be seen from outside. Prints one line per case, as lib.sh does."""
+everything that can be seen from outside. Prints one line per case, as lib/lab.sh does."""
 
 import array
 import fcntl

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A terminal is as good as without us: the same session, typed twice, reads the same.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
@@ -16,7 +16,7 @@ in_terminal='.process.terminal = true | .process.consoleSize = {width: 97, heigh
 # session HOW RUNTIME FILTER: what one reads in the terminal of a shell that is typed to.
 session() {
     bundle shell "$in_terminal | $3" dash
-    timeout 60 "$python" "$here/terminal.py" "$1" "$2" "$lab/b/shell" shell 2>&1
+    timeout 60 "$python" "$here/lib/terminal.py" "$1" "$2" "$lab/b/shell" shell 2>&1
     "$2" delete --force shell 2>/dev/null
 }
 
@@ -36,7 +36,7 @@ done
 
 # Only with us, for it needs our endpoint.
 check "the model answers in a terminal" contains "$(bundle asks "$in_terminal | $(asks_for model)" \
-    attempt ask=8080; "$python" "$here/terminal.py" watch "$runtime" "$lab/b/asks" asks)" \
+    attempt ask=8080; "$python" "$here/lib/terminal.py" watch "$runtime" "$lab/b/asks" asks)" \
     "ask=8080 reached"
 
 check "nothing is left" nothing_left

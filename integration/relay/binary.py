@@ -4,8 +4,10 @@
 
 import os
 import struct
+import sys
 
-from relay_lab import PORT, RELAY, Relay, case, main, read
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import PORT, RELAY, Relay, case, main, read  # noqa: E402
 
 KIBIBYTE = 1024
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3  # elf.h

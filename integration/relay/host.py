@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The relay's way to a port of the host's end of its link, which here is 127.0.0.2. Needs root.
 
-What is the same for a broker's Unix socket is tested once, in relay_semantics.
+What is the same for a broker's Unix socket is tested once, in semantics.py.
 """
 
 import contextlib
@@ -10,10 +10,12 @@ import errno
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 
-from relay_lab import (
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import (  # noqa: E402
     MEBIBYTE,
     PORT,
     Broker,

@@ -23,7 +23,8 @@ import sys
 import termios
 import time
 
-from relay_lab import (
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import (  # noqa: E402
     AS_FIRST_PROCESS,
     AS_USER,
     PORT,

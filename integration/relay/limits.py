@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The relay at the end of what it may have: connections, descriptors, memory. Needs root.
 
-Where it says so, a comment names what other relays do in the same place; see relay_semantics.py.
+Where it says so, a comment names what other relays do in the same place; see semantics.py.
 """
 
 import errno
@@ -11,7 +11,8 @@ import resource
 import sys
 import threading
 
-from relay_lab import (
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import (  # noqa: E402
     MEBIBYTE,
     Broker,
     Relay,

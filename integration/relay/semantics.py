@@ -15,10 +15,12 @@ import os
 import resource
 import select
 import socket
+import sys
 import threading
 import time
 
-from relay_lab import (
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from relay_lab import (  # noqa: E402
     MEBIBYTE,
     PORT,
     Broker,

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What an operator asks at three in the morning is answered: which runs there are, what holds for
 # one, what would hold for a bundle, what this host can do, and what a crash left.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs root "${AH_DELEGATE:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -3,10 +3,10 @@
 # C-11: an engine that is told of us wrongly runs plain runc and says nothing. `verify` finds out,
 # below each engine: the right configuration has no finding, every wrong one has its own and, where a
 # container ran without us, an alarm; nothing of the throw-away containers is left, ever.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
-. "$(dirname "$0")/cri_lab.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+. "$(dirname "$0")/../lib/node.sh"
 needs "${cri_needs[@]}" podman conmon /usr/lib/podman/netavark /usr/bin/docker dockerd
 enter_lab
 make_rootfs "$lab/rootfs"
@@ -125,13 +125,13 @@ start_node < <(handler anchorhold-agnt "$runtime-agent" "$globs"
     handler anchorhold-gone "$runtime-gone" "$globs"
     handler anchorhold-plain "$delegate_path" "$globs")
 run_pod bystander plain
-# shellcheck disable=SC2218 # cri_lab.sh's
+# shellcheck disable=SC2218 # node.sh's
 settle
 remember_kernel
 engine_objects() { cri pods | grep -vxF "$(id_of bystander)"; }
 check "containerd: no crictl, no verdict" finds not_run "crictl is not on PATH" \
     --config "$node" containerd anchorhold
-cp "$here/verify_crictl.py" "$lab/tools/crictl" && cp "$here/cri_call.py" "$lab/tools"
+cp "$here/tools/crictl.py" "$lab/tools/crictl" && cp "$here/lib/cri_call.py" "$lab/tools"
 chmod 777 "$lab/tools"
 check "containerd: a crictl that others could replace" finds not_run \
     "$lab/tools can be written by others" --config "$node" containerd anchorhold

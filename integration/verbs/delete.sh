@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # delete is the runtime's, with its words and its status; what we made for the run goes when the
 # container is gone and not before, whatever else is broken.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is executed later is as confined as what was started (C-22): no proxy, no network capability,
 # no descriptor that reaches out; the profile's variables; the engine's file untouched.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Our table of options has every one that the installed runtime's own help names, with its arity: a
 # runtime that learnt a new one fails here, and not at somebody's create.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs root "${AH_DELEGATE:-runc}" busybox jq getent ldd
 enter_lab
 make_rootfs "$lab/rootfs"

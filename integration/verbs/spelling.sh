@@ -3,9 +3,9 @@
 # However a creation is spelled (C-12): where the runtime runs the bundle we confine the same one,
 # and what could make it read another file is refused (C-33). Whatever is wrong with what is ours
 # refuses creation and nothing else (C-31, C-51).
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"

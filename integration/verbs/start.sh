@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # start is a second gate: an interface that was plugged in after create is gone or down before the
 # command runs, and a container that cannot be held confined is deleted, not started.
-. "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/engines.sh"
-. "$(dirname "$0")/cells.sh"
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
