@@ -259,7 +259,7 @@ check "a /proc that only others than root could write is advised about" same tru
         | .process.capabilities = {}' true
         recorded '.advice | any(startswith("mounts[0]: root inside can have the host run programs"))')"
 
-# ---- C-10: the network namespace ----------------------------------------------------------------
+# ---- the network namespace ----------------------------------------------------------------------
 
 netns='(.linux.namespaces[] | select(.type == "network"))'
 own_network() { # own_network FILTER: neither the host's nor the other one, and lo is up

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: however a runtime calls the hook (C-35, C-37, C-45, C-55), it works or it fails in
-# time, says why where it can be read, and leaves nothing running.
+# However a runtime calls the hook - in whatever environment, with whatever on its descriptors, with
+# whatever time limit - it works or it fails in time, says why where it can be read, and leaves
+# nothing running.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 check "it names its version" same "anchorhold-hook" "$("$hook" --version | cut -d' ' -f1)"
@@ -29,11 +30,11 @@ cell
 for filter in 'del(.pid)' '.pid = 0'; do
     plan
     tell "$filter"
-    failed_for "no pid and pid 0 are alike: $filter" "the runtime names no process of the container"
+    failed_for "C-55 no pid and pid 0 are alike: $filter" "the runtime names no process of the container"
 done
 plan
 call up sh -c 'exec "$@" <&-' -
-check "a closed standard input is no state" contains "$status $said" "1 anchorhold: hook up $key: read the container's state: "
+check "C-55 a closed standard input is no state" contains "$status $said" "1 anchorhold: hook up $key: read the container's state: "
 check "and no file of ours took its place" same failed "$(record .state)"
 plan
 call up </dev/null
@@ -60,15 +61,15 @@ end_cell
 cell
 plan
 call up < <(told; exec sleep infinity)
-failed_for "an input that never ends is given up" "wait for the end of standard input: connection timed out (ETIMEDOUT)"
+failed_for "C-55 an input that never ends is given up" "wait for the end of standard input: connection timed out (ETIMEDOUT)"
 reason_kept "and that stands in the record" "wait for the end of standard input: connection timed out (ETIMEDOUT)"
 end_cell
 
 cell
 plan
 up env -i -C /
-worked "no environment and another directory do not matter"
-check "no locale changes what it says" same "1 anchorhold: hook up $key: no such run is planned (network_setup_failed)" \
+worked "C-55 no environment and another directory do not matter"
+check "C-55 no locale changes what it says" same "1 anchorhold: hook up $key: no such run is planned (network_setup_failed)" \
     "$(up env LC_ALL=de_DE.UTF-8 LANGUAGE=de; echo "$status $said")"
 end_cell
 
@@ -91,19 +92,19 @@ end_cell
 cell
 plan '.id = "x"'
 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&-
-check "a closed stderr hinders nothing" same 1 $?
-reason_kept "the reason is in the record" 'the runtime calls this container "c"'
+check "C-45 a closed stderr hinders nothing" same 1 $?
+reason_kept "C-45 the reason is in the record" 'the runtime calls this container "c"'
 plan '.id = "x"'
 mkfifo "$lab/full"
 exec {reader}<>"$lab/full"
 dd if=/dev/zero of="$lab/full" bs=4096 oflag=nonblock 2>/dev/null
 timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>"$lab/full"
-check "a full pipe nobody reads holds nothing up" same 1 $?
+check "C-45 a full pipe nobody reads holds nothing up" same 1 $?
 reason_kept "the reason is in the record then too" 'the runtime calls this container "c"'
 exec {reader}<&-
 plan '.id = "x"'
 "$hook" --state "$state" up "$key" "$generation" < <(told) 2> >(exec true)
-check "a reader that went away is no signal" same 1 $?
+check "C-45 a reader that went away is no signal" same 1 $?
 end_cell
 
 cell
@@ -138,7 +139,7 @@ wait "$waiting"
 check "and they are enough" same "0 enforced" "$? $(record .state)"
 end_cell
 
-# C-37: the runtime is killed; so is its hook.
+# The runtime is killed; so is its hook.
 cell
 plan
 exec 7<>"$lab/input"
@@ -152,22 +153,22 @@ check "a hook waits for its runtime" test -e "/proc/$waiting"
 kill -KILL "$runtime"
 wait "$runtime" 2>/dev/null
 timeout 4 tail --pid="$waiting" -f /dev/null
-check "R14 a hook whose runtime was killed ends at once" same 0 $?
+check "R14 C-37 a hook whose runtime was killed ends at once" same 0 $?
 check "its run is still planned, its creator's to take back" same planned "$(record .state)"
 exec 7<&-
 end_cell
 
-# C-37: killed by the runtime's own time limit, in the middle of a slow answer.
+# Killed by the runtime's own time limit, in the middle of a slow answer.
 cell
 plan
 up timeout -s KILL 1 strace -qq -o /dev/null -f -e trace=recvmsg -e inject=recvmsg:delay_enter=2000000:when=3 --kill-on-exit
-check "a hook that is killed over a slow answer has not enforced" same planned "$(record .state)"
+check "C-37 a hook that is killed over a slow answer has not enforced" same planned "$(record .state)"
 end_cell
 
-# C-35: it leaves no process behind, so a reader of its output sees the end.
+# It leaves no process behind, so a reader of its output sees the end.
 cell
 plan
-check "R14 a reader of its output sees the end at once" same "" "$(timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
+check "R14 C-35 a reader of its output sees the end at once" same "" "$(timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
 end_cell
 
 finish

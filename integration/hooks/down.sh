@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: nothing of a run is left, whoever died at whatever moment; nothing of a run that lives
-# is touched; and no teardown ever makes a namespace looser (C-04, C-16, C-38, C-40, C-46, B-43, B-59).
+# Nothing of a run is left, whoever died at whatever moment; nothing of a run that lives
+# is touched; and no teardown ever makes a namespace looser.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 host_before=$(nft list ruleset; ip -o link; ip route)
@@ -11,7 +11,7 @@ host_before=$(nft list ruleset; ip -o link; ip route)
 cell
 key=$(printf '%012x' $made)
 down
-worked "down with no run is silent"
+worked "C-46 down with no run is silent"
 (state=$lab/none down; check "down with no state directory is silent" same "0 " "$status $said")
 check "and makes none" same "" "$(ls -d "$lab/none" 2>/dev/null)"
 
@@ -30,7 +30,7 @@ nothing_left "nothing of the run is left"
 check "its last record says how it was" same 'ended ["netns","drop-table","links","listeners"]' \
     "$(last '"\(.state) \(.verified)"')"
 down
-worked "down twice is silent"
+worked "C-46 down twice is silent"
 
 # A runtime that does not wait for what it killed. 7 is poll(2): the hook waits for the init.
 cell
@@ -55,7 +55,7 @@ done
 for one in "${downs[@]}"; do
     wait "$one" || not_ok "one of six downs at once failed"
 done
-check "six downs at once are silent" same "" "$(cat "$lab/parallel")"
+check "C-46 six downs at once are silent" same "" "$(cat "$lab/parallel")"
 nothing_left "and leave nothing"
 
 for text in '{"id":"c"}' '{"id":"c","pid":0,"status":"stopped"}' '{"status":"creating"}' '' 'no json'; do
@@ -96,16 +96,16 @@ check "and is kept when he is gone" same 'failed the runtime calls this containe
     "$(last '"\(.state) \(.reason)"')"
 end_cell
 
-# C-38: the pid is another process's now.
+# The pid is another process's now.
 cell
 plan
 up
 edit '.init.start += 1'
 down
-nothing_left "a pid that was given to another process keeps nothing"
+nothing_left "C-38 a pid that was given to another process keeps nothing"
 end_cell
 
-# C-16: something cannot be removed.
+# Something cannot be removed.
 cell
 plan
 up
@@ -113,15 +113,15 @@ end_cell
 mkdir "$state/runs/$key/inside/busy"
 mount -t tmpfs none "$state/runs/$key/inside/busy"
 down
-check "what cannot be removed is said, and down exits 0" contains "$status $said" \
+check "C-16 what cannot be removed is said, and down exits 0" contains "$status $said" \
     "0 anchorhold: hook down $key: "
 check "it leaves a tombstone with the reason" contains "$(record '"\(.state) \(.reason)"')" \
     "ended remove $state/runs/$key/inside"
 umount "$state/runs/$key/inside/busy"
 down
-nothing_left "the next one finishes it"
+nothing_left "C-16 the next one finishes it"
 
-# C-40, B-59: a descriptor of the namespace is parked with somebody.
+# A descriptor of the namespace is parked with somebody.
 cell
 plan
 up
@@ -129,7 +129,7 @@ exec {parked}<"/proc/$init/ns/net"
 before=$(nsenter --net="/proc/self/fd/$parked" nft list ruleset)
 end_cell
 down
-nothing_left "a namespace that somebody keeps open keeps nothing of ours outside"
+nothing_left "C-40 B-59 a namespace that somebody keeps open keeps nothing of ours outside"
 check "and stays as tight as it was" same "$before" "$(nsenter --net="/proc/self/fd/$parked" nft list ruleset)"
 exec {parked}<&-
 
@@ -222,7 +222,7 @@ while read -r name ordinal; do
     [ -z "$(left)" ] || bad+="$name $ordinal: $(left); "
 done <"$lab/steps"
 check "up was killed at each of its steps" test "$(wc -l <"$lab/steps")" -gt 15
-check "R14 and nothing was left of any" same "" "$bad"
+check "R14 C-04 and nothing was left of any" same "" "$bad"
 
 cell
 plan
@@ -242,7 +242,7 @@ while read -r name ordinal; do
     ended_on_record || bad+="$name $ordinal: no last record; "
 done <"$lab/steps"
 check "down was killed at each of its steps" test "$(wc -l <"$lab/steps")" -gt 10
-check "and the next one finished every time" same "" "$bad"
+check "B-43 and the next one finished every time" same "" "$bad"
 
 check "the host is as it was" same "$host_before" "$(nft list ruleset; ip -o link; ip route)"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: what an engine plugs into a container between create and start is taken away before
+# What an engine plugs into a container between create and start is taken away before
 # the command starts, or the start fails; and nothing that was tight gets looser.
 . "$(dirname "$0")/../lib/hooks.sh"
 
@@ -23,14 +23,14 @@ worked "a link that came after create is no failure"
 check "it is gone" same lo "$(links)"
 check "and recorded" same "enforced removed link eth0 (veth)" "$(record '"\(.state) \(.advice[0])"')"
 
-# Docker 28 and later: its resolver and its NAT rules come with the network (B-53).
+# Docker 28 and later: its resolver and its NAT rules come with the network.
 plug
 serve nsenter -t "$init" -n "${server[@]}" 127.0.0.11 40000
 inside nft 'add table ip nat; add chain ip nat out { type nat hook output priority -100; }; add rule ip nat out ip daddr 127.0.0.11 udp dport 53 dnat to 127.0.0.11:40000'
 others=$(inside nft list table ip nat)
 guard
 worked "Docker's resolver, which the table refuses, is no failure"
-check "it is refused" same "EPERM EPERM ECONNREFUSED" \
+check "B-53 it is refused" same "EPERM EPERM ECONNREFUSED" \
     "$(ask udp=127.0.0.11:53 udp=127.0.0.11:40000 tcp=127.0.0.11:40000)"
 check "it and the NAT rules are recorded" same \
     "nftables table ip nat of others stands beside ours, listener tcp 127.0.0.11:40000 of others is refused, listener udp 127.0.0.11:40000 of others is refused" \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: a network manager that takes a run's link for its own - another MAC, other addresses,
-# down - ends the set-up, or the start if it comes later (C-41).
+# A network manager that takes a run's link for its own - another MAC, other addresses,
+# down - ends the set-up, or the start if it comes later.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 mkdir -m 700 "$state/subnets"
@@ -67,7 +67,7 @@ for how in their_mac their_mac_inside their_address their_address_inside no_addr
     [ $how != their_name ] || ip link del theirs0 2>/dev/null # not ours any more; goes with its peer
     call unplug </dev/null
     down
-    check "up: $how leaves nothing" same "$before_all" "$(ip -o link; nft list ruleset)"
+    check "C-41 up: $how leaves nothing" same "$before_all" "$(ip -o link; nft list ruleset)"
 
     begin
     up
@@ -82,7 +82,7 @@ for how in their_mac their_mac_inside their_address their_address_inside no_addr
     fi
     [ $how != their_name ] || ip link set dev theirs0 name "$link"
     finish_run
-    check "guard: $how leaves nothing" same "$before_all" "$(ip -o link; nft list ruleset)"
+    check "C-41 guard: $how leaves nothing" same "$before_all" "$(ip -o link; nft list ruleset)"
 done
 rm -rf "$state"/runs/*
 nothing_left "no folder, no lock"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: of a sealed or filtered run's network nothing is left, whoever died and whatever was
+# Of a sealed or filtered run's network nothing is left, whoever died and whatever was
 # refused at whatever step, nor when its record was lost; and nothing else is touched: no run that
-# lives, no other table (C-16, C-38, C-40, B-43).
+# lives, no other table.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 # shellcheck disable=SC2034
@@ -121,7 +121,7 @@ up_is_killed() {
         rm -f "$state"/ended/*
     done <"$lab/steps"
     check "$1: up was killed at each of its steps${2:+ beside a run that lives}" test "$(wc -l <"$lab/steps")" -gt 12
-    check "R14 $1: and nothing was left of any" same "" "$bad"
+    check "R14 B-43 $1: and nothing was left of any" same "" "$bad"
 }
 
 # KIND WITNESS VERB
@@ -149,7 +149,7 @@ end_is_killed() {
         rm -f "$state"/ended/*
     done <"$lab/steps"
     check "$1: $3 was killed at each of its steps${2:+ beside a run that lives}" test "$(wc -l <"$lab/steps")" -gt 5
-    check "$1: and gc finished every time" same "" "$bad"
+    check "C-16 B-43 $1: and gc finished every time" same "" "$bad"
 }
 
 # KIND: each step that asks the kernel for something is refused.
@@ -254,9 +254,9 @@ before=$(kernel)
 empty_state
 check "a dry run takes nothing away" same "$before" "$(gc --dry-run >/dev/null; kernel)"
 gc >/dev/null
-check "what bears the key of a record that was lost goes" same "" "$(bears "${lost[@]}")"
+check "C-38 what bears the key of a record that was lost goes" same "" "$(bears "${lost[@]}")"
 check "with their places" same "" "$(left)"
-check "a link with somebody behind it stays, and his guest's address" same \
+check "C-38 a link with somebody behind it stays, and his guest's address" same \
     "ah$witness_key $guest" "$(bears "$witness_key") $(guests)"
 check "and reaches what it reached" lives
 check "a second sweep finds nothing more" same "" "$(gc)"

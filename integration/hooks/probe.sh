@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: what the host can do is found out by doing it, and a "no" says what failed and what to
+# What the host can do is found out by doing it, and a "no" says what failed and what to
 # do about it. Asked through doctor, which never takes an old answer.
 . "$(dirname "$0")/../lib/hooks.sh"
 

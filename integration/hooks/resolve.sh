@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: names are asked of the host's own resolver, in bounded time, and the answer has one
+# Names are asked of the host's own resolver, in bounded time, and the answer has one
 # form. The laboratory's host has a hosts file and a name server that never answers.
 . "$(dirname "$0")/../lib/lab.sh"
 

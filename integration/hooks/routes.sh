@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: a run's pair of links is what was asked for, no run gets a subnet that the host uses,
+# A run's pair of links is what was asked for, no run gets a subnet that the host uses,
 # and whatever leads packets to a container elsewhere is noticed and named.
 . "$(dirname "$0")/../lib/lab.sh"
 

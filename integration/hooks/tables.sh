@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: the tables of sealed and filtered runs are in the kernel as planned, and packets go
+# The tables of sealed and filtered runs are in the kernel as planned, and packets go
 # where a posture lets them, and nowhere else: not to a published port of the host, not to its
 # addresses of later, not past a link that comes later.
 . "$(dirname "$0")/../lib/lab.sh"

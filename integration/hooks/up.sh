@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A promise: before a severed or relayed container's first instruction there is nothing in its
+# Before a severed or relayed container's first instruction there is nothing in its
 # network namespace but loopback, nothing gets out of what is plugged in later, and the record says
 # what was seen; otherwise the hook fails and says why.
 . "$(dirname "$0")/../lib/hooks.sh"
@@ -51,7 +51,7 @@ expected='table inet anchorhold {
 }'
 check "the drop table is as nft shows it" same "$expected" "$(ruleset)"
 
-# Whatever comes later (B-53, B-55). Every refusal has its control: the same with the table away.
+# Whatever comes later. Every refusal has its control: the same with the table away.
 plug
 serve "${server[@]}" "$host" 7000
 serve nsenter -t "$init" -n "${server[@]}" "$guest" 7001
@@ -60,9 +60,9 @@ serve nsenter -t "$init" -n "${server[@]}" 127.0.0.1 7002
 from_host() { "${peer[@]}" ask "$@"; }
 check "R17 tcp over a link that came later is reset" same ECONNREFUSED "$(ask "tcp=$host:7000")"
 check "R17 udp over a link that came later is refused at once" same EPERM "$(ask "udp=$host:7000")"
-check "nobody gets in by a link that came later" same silence "$(from_host "tcp=$guest:7001")"
-check "Docker's resolver is reset by tcp" same ECONNREFUSED "$(ask tcp=127.0.0.11:53)"
-check "Docker's resolver is refused by udp" same EPERM "$(ask udp=127.0.0.11:53)"
+check "B-55 nobody gets in by a link that came later" same silence "$(from_host "tcp=$guest:7001")"
+check "B-53 Docker's resolver is reset by tcp" same ECONNREFUSED "$(ask tcp=127.0.0.11:53)"
+check "B-53 Docker's resolver is refused by udp" same EPERM "$(ask udp=127.0.0.11:53)"
 check "loopback works by tcp" same hello "$(ask tcp=127.0.0.1:7002)"
 check "loopback works by udp" same hello "$(ask udp=127.0.0.1:7002)"
 # An engine's NAT rule sends a packet for loopback elsewhere, after output took it for loopback's.
@@ -156,7 +156,7 @@ ip link del plug
 key=$first
 end_cell
 
-# ---- what stands in the namespace (C-36) --------------------------------------------------------
+# ---- what stands in the namespace ---------------------------------------------------------------
 
 cell
 plan
@@ -166,7 +166,7 @@ serve "${server[@]}" "$host" 7010
 check "control: before, a hook's link reaches the host" same hello "$(ask "tcp=$host:7010")"
 up
 worked "links that an engine's hook put in are no failure"
-check "they are gone" same lo "$(links)"
+check "C-36 they are gone" same lo "$(links)"
 check "and recorded" same \
     'removed link eth0 (veth), removed link v1 (veth), removed link v0 (veth)' \
     "$(record '.advice | join(", ")')"

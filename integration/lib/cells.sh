@@ -139,7 +139,7 @@ except ProcessLookupError:
     pass' "$1"
 }
 
-# No kernel object, mount, process, lock, reservation, temporary file, no run (DESIGN 10).
+# No kernel object, mount, process, lock, reservation, temporary file, no run.
 nothing_left() {
     local left
     settle

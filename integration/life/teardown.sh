@@ -10,7 +10,7 @@ enter_lab
 make_rootfs "$lab/rootfs"
 policy
 start_broker model
-# B-44: what others have in the kernel is none of ours.
+# What others have in the kernel is none of ours.
 nft add table inet theirs
 nft add chain inet theirs input '{ type filter hook input priority 0; policy accept; }'
 ip link add theirs0 type veth peer name theirs1
@@ -222,7 +222,7 @@ run_killed() { # SIGKILL of `run`: the container lives on, as below runc; delete
 }
 check "B-43 SIGKILL of a running run, then delete" run_killed
 
-state_lost() { # C-38: the state directory is gone; delete must not mind
+state_lost() { # the state directory is gone; delete must not mind
     bundle lost "$relayed" sleep 60
     create lost && "$runtime" start lost && mv "$lab/state" "$lab/state.away" &&
         "$runtime" delete --force lost
@@ -305,7 +305,7 @@ after_a_failed_one() {
 }
 check "a run that fails does not fail the next of its bundle" after_a_failed_one
 
-# C-63: ids that the runtime takes, it takes from us too; those it refuses leave nothing.
+# Ids that the runtime takes, it takes from us too; those it refuses leave nothing.
 bundle odd "$relayed" true
 id_as_below() { # ID
     timeout 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
@@ -329,4 +329,6 @@ pipe_closes() {
 check "C-35 nobody is left holding our output" pipe_closes
 
 check "nothing is left" nothing_left
+others_stand() { nft list table inet theirs && ip link show theirs0 && ip link show theirs1; }
+check "B-44 and what others have stands" others_stand
 finish

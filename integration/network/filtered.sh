@@ -125,10 +125,10 @@ ip link del other0
 nft flush ruleset
 after=$(try veth tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80)
 for word in tcp=9.9.9.9:443 tcp=1.1.1.1:80 tcp=203.0.113.2:7000 tcp=169.254.169.254:80; do
-    check "after nft flush ruleset: refused, $word" refuses "$after" "$word"
+    check "C-06 after nft flush ruleset: refused, $word" refuses "$after" "$word"
 done
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc
-check "gc restores what lets the granted through" reaches "$(try veth tcp=1.1.1.1:443)" \
+check "C-06 gc restores what lets the granted through" reaches "$(try veth tcp=1.1.1.1:443)" \
     tcp=1.1.1.1:443
 leave veth
 check "nothing is left" nothing_left

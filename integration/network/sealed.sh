@@ -171,12 +171,12 @@ nft flush ruleset
 after=$(try long "tcp=$gateway:9001" "tcp=$gateway:7000" "tcp=$gateway:8088" tcp=203.0.113.2:9000 \
     tcp=127.0.0.1:8080)
 for there in "$gateway:9001" "$gateway:7000" "$gateway:8088" 203.0.113.2:9000; do
-    check "after nft flush ruleset $there is still refused" contains "$after" "tcp=$there refused"
+    check "C-06 after nft flush ruleset $there is still refused" contains "$after" "tcp=$there refused"
 done
-check "after nft flush ruleset the broker still answers" contains "$after" \
+check "C-06 after nft flush ruleset the broker still answers" contains "$after" \
     "tcp=127.0.0.1:8080 reached"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc
-red check "gc restores the host's rules" contains "$(nft list ruleset)" "chain ah$key {"
+red check "C-06 gc restores the host's rules" contains "$(nft list ruleset)" "chain ah$key {"
 red check "gc marks the record" contains "$(jq -r '.advice[]' "$record")" "were gone"
 nft -f "$lab/publish.before"
 

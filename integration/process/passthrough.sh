@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With egress open and nothing to add we cannot be told from the runtime below (C-31): the same
+# With egress open and nothing to add we cannot be told from the runtime below: the same
 # command lines give the same bytes, statuses, files and descriptors.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"

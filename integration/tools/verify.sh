@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# C-11: an engine that is told of us wrongly runs plain runc and says nothing. `verify` finds out,
+# An engine that is told of us wrongly runs plain runc and says nothing. `verify` finds out,
 # below each engine: the right configuration has no finding, every wrong one has its own and, where a
 # container ran without us, an alarm; nothing of the throw-away containers is left, ever.
 . "$(dirname "$0")/../lib/lab.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# However a creation is spelled (C-12): where the runtime runs the bundle we confine the same one,
-# and what could make it read another file is refused (C-33). Whatever is wrong with what is ours
-# refuses creation and nothing else (C-31, C-51).
+# However a creation is spelled: where the runtime runs the bundle we confine the same one,
+# and what could make it read another file is refused. Whatever is wrong with what is ours
+# refuses creation and nothing else.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
