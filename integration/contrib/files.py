@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What contrib/ hands out to be copied can be read by whoever it is for: every file parses, files
-that go together name the same things, and the shim takes every policy."""
+that go together name the same things, and the shim takes every policy. And what CASES.md and
+BYPASS.md say of the tests is so."""
 
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,8 @@ import yaml
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from relay_lab import case, main  # noqa: E402
 
-CONTRIB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+CONTRIB = os.path.join(ROOT, "contrib")
 SHIM = os.environ.get("AH_SHIM", "")
 HANDLERS = ["anchorhold", "anchorhold-agent", "anchorhold-ci"]
 PROFILES = ["agent", "ci"]
@@ -255,6 +258,56 @@ def _(_):
     assert [line[1] for line in lines] == ["/run/anchorhold", "/run/brokers"]
     for line in lines:
         assert line[:1] + line[2:] == ["d", "0711", "root", "root", "-"], line
+
+
+# ---- the lists of cases -------------------------------------------------------------------------
+
+TAG = re.compile(r"\b[BC]-\d\d\b")
+
+
+def read(path):
+    with open(f"{ROOT}/{path}", encoding="utf-8") as file:
+        return file.read()
+
+
+def test_texts():
+    """Each test's text, by what the lists call it: FOLDER/NAME, or the path of a unit test."""
+    texts = {}
+    for path in glob.glob(f"{ROOT}/integration/*/*.sh") + glob.glob(f"{ROOT}/integration/*/*.py"):
+        name = os.path.relpath(path, f"{ROOT}/integration").rsplit(".", 1)[0]
+        texts[name] = texts.get(name, "") + read(os.path.relpath(path, ROOT))
+    for path in glob.glob(f"{ROOT}/tests/**/*_test.cpp", recursive=True):
+        texts[os.path.relpath(path, ROOT)] = read(os.path.relpath(path, ROOT))
+    ways = texts["lib/ways"]
+    return {name: text + (ways if "/ways.sh" in text else "") for name, text in texts.items()}
+
+
+def listed():
+    """The tests that show it, by tag."""
+    rows = {}
+    for path in ("integration/CASES.md", "integration/BYPASS.md"):
+        for line in read(path).splitlines():
+            if TAG.match(line[2:6]):
+                tag, _, tests = line.strip("| ").split(" | ")
+                assert tag not in rows, f"{tag} stands twice"
+                rows[tag] = re.findall(r"`([^`]+)`", tests)
+    return rows
+
+
+@case("every number in a test's names is in the lists of cases")
+def _(_):
+    used = {tag for text in test_texts().values() for tag in TAG.findall(text)}
+    assert len(used) > 100, used
+    assert used <= set(listed()), used - set(listed())
+
+
+@case("every test that the lists of cases name is there, and has the number")
+def _(_):
+    texts = test_texts()
+    for tag, tests in listed().items():
+        assert tests, f"{tag} is shown by nothing"
+        for test in tests:
+            assert tag in texts.get(test, ""), f"{tag}: {test}"
 
 
 if __name__ == "__main__":
