@@ -95,11 +95,11 @@ grants=(--annotation dev.anchorhold.egress=allowlist
 echo 1 >/proc/sys/net/ipv4/ip_forward
 answers=$(cell "${grants[@]}" "${greedy[@]}" localhost/cell:1 veth \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")
-red_only ": granted|net-cap|sh=echo|sh=ip" judge_granted "by a link of its own" "$answers"
+red_only ": granted,|net-cap|sh=echo|sh=ip" judge_granted "by a link of its own" "$answers"
 check "by a link of its own: nothing is left" nothing_left
 ctr_run "$runtime" --detach "${grants[@]}" "${greedy[@]}" --net-host localhost/cell:1 long \
     sleep infinity
-red_but ": granted|sh=echo" judge_granted "from an exec, with --net-host" "$(exec_in ways long \
+red_but ": granted,|sh=echo" judge_granted "from an exec, with --net-host" "$(exec_in ways long \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 in_ctr tasks kill --signal KILL long
 in_ctr tasks delete --force long >/dev/null 2>&1
@@ -136,7 +136,7 @@ control=$(cell_without_us --with-ns network:/run/netns/cell localhost/cell:1 bar
 for way in tcp=9.9.9.9:443 tcp=203.0.113.2:7000; do
     check "in a CNI's network: without us, $way" contains "$control" "$way reached"
 done
-red_but ": granted" judge_granted "in a CNI's network" "$(cell "${grants[@]}" "${greedy[@]}" \
+red_but ": granted," judge_granted "in a CNI's network" "$(cell "${grants[@]}" "${greedy[@]}" \
     --with-ns network:/run/netns/cell localhost/cell:1 placed \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 red check "in a CNI's network: it is as it was" same "$plugged" \

@@ -194,8 +194,9 @@ record_of() { # record_of NAME: of the container that lives
 # namespaces as well, so it stays away.
 greedy+=(--security-opt seccomp=unconfined)
 for network in bridge web; do
-    red_but ": granted" judge_granted "granted, on $network" "$(docker_run granted --rm --network $network "${greedy[@]}" \
-        cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+    tried=$(docker_run granted --rm --network $network "${greedy[@]}" cell:1 \
+        attempt "${granted_ways[@]}" "${refused_ways[@]}")
+    red_but ": granted," judge_granted "granted, on $network" "$tried"
 done
 check "granted: nothing is left" nothing_left
 
@@ -213,7 +214,7 @@ docker_run granted --detach --name place --network web --publish 8088:5555 "${gr
 in_docker network connect bridge place
 red check "granted: the record says so" same "enforced filtered in-place" \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$(record_of place)")"
-red_but ": granted" judge_granted "granted, from an exec and after network connect" \
+red_but ": granted," judge_granted "granted, from an exec and after network connect" \
     "$(in_docker exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 resolver=(dns-udp=127.0.0.11 dns-tcp=127.0.0.11)
 closed=$(in_docker exec place attempt "${resolver[@]}")
@@ -225,7 +226,7 @@ check "granted: a published port is reached from the node" contains \
 red check "B-55 granted: and not from outside" contains \
     "$(caller place 203.0.113.2 "${outside[@]}")" refused
 in_docker restart --time 0 place >/dev/null
-red_but ": granted" judge_granted "granted, after a restart" \
+red_but ": granted," judge_granted "granted, after a restart" \
     "$(in_docker exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 in_docker rm --force place >/dev/null
 check "granted: nothing is left of that either" nothing_left
@@ -241,8 +242,9 @@ red check "granted, with a link of its own: Docker's forward policy is named" st
 iptables -I DOCKER-USER -i ah+ -j ACCEPT
 iptables -I DOCKER-USER -o ah+ -j ACCEPT
 remember_kernel
-red_but ": granted" judge_granted "granted, with a link of its own" "$(docker_run granted --rm --network host \
-    "${greedy[@]}" cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
+tried=$(docker_run granted --rm --network host "${greedy[@]}" cell:1 \
+    attempt "${granted_ways[@]}" "${refused_ways[@]}")
+red_but ": granted," judge_granted "granted, with a link of its own" "$tried"
 check "granted, with a link of its own: nothing is left" nothing_left
 sealed=$(docker_run sealed --rm "${greedy[@]}" cell:1 attempt tcp=127.0.0.1:8080 tcp=1.1.1.1:443 \
     tcp=203.0.113.2:7000)
@@ -420,7 +422,7 @@ remember_kernel
 check "userns-remap: without us, its network" same "eth0 lo" "$(links plain)"
 red check "userns-remap: its links" same lo "$(links off)"
 red check "userns-remap: the answer arrives" answers model cell:1
-red_but ": granted" judge_granted "userns-remap: granted" "$(docker_run granted --rm "${greedy[@]}" \
+red_but ": granted," judge_granted "userns-remap: granted" "$(docker_run granted --rm "${greedy[@]}" \
     --sysctl "net.ipv4.ping_group_range=0 0" cell:1 \
     attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 check "userns-remap: nothing is left" nothing_left

@@ -166,7 +166,7 @@ podman_run --detach --name place "${net[@]}" "${greedy[@]}" -p 8088:5555 "${gran
 record=$(echo "$lab"/state/runs/*/record.json)
 red check "in place: the record says so" same 'enforced filtered in-place' \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
-red_but ": granted" judge_granted "in place, from an exec" \
+red_but ": granted," judge_granted "in place, from an exec" \
     "$(in_podman exec place attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 red check "in place: resolv.conf is ours, and cannot be written" same "nameserver 127.0.0.1
 options timeout:1 attempts:1" "$(in_podman exec place sh -c \
@@ -185,7 +185,7 @@ red check "in place: what was refused can be read" contains "$("$lab/bin/anchorh
 in_podman rm --force --time 0 place >/dev/null
 check "in place: nothing is left" nothing_left
 check "in place: podman's own rules are as they were" same "$nat_before" "$(nat_of_podman)"
-red_but ": granted" judge_granted "in place" "$(podman_run --rm "${net[@]}" "${grants[@]}" "${greedy[@]}" \
+red_but ": granted," judge_granted "in place" "$(podman_run --rm "${net[@]}" "${grants[@]}" "${greedy[@]}" \
     localhost/cell:1 attempt "${granted_ways[@]}" "${refused_ways[@]}")"
 check "in place: nothing is left of that either" nothing_left
 
