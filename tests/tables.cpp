@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads, reads back and drops the tables of one run in the namespace it is called in, for
-// integration/hooks_tables.sh:
+// integration/hooks/tables.sh:
 //   tables inside|host|drop|denied|bench [WORD=VALUE...]
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"

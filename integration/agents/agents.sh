@@ -5,9 +5,10 @@
 # alone hears of it. AH_AGENTS is a root file system into whose /agents npm installed them.
 #
 # Never judged by an exit status: an agent that gets nowhere says nothing and exits 0.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../engines.sh"
-. "$(dirname "$0")/../cells.sh"
+run_by='integration/agents/run'
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" node \
     podman conmon /usr/lib/podman/netavark
 [ -d "${AH_AGENTS:-}/agents" ] || missing "AH_AGENTS, which integration/agents/run fills"

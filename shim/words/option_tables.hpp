@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of runc 1.1.5 to 1.5 and crun 1.8.1 to 1.29, taken from their --help and sources;
-// integration/verbs_help.sh compares the table with the delegates that are installed.
+// integration/verbs/help.sh compares the table with the delegates that are installed.
 #pragma once
 
 #include "shim/words/command_line.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With addresses for names, which no resolver is asked for; the rest is hooks_resolve.sh's.
+// With addresses for names, which no resolver is asked for; integration/hooks/resolve.sh has
+// the rest.
 #include "hooks/resolve.hpp"
 
 #include <cerrno>

@@ -38,7 +38,7 @@ Endpoint endpoint(std::string name, std::int64_t listen, std::string_view to)
             *parse_target(to, Code::invalid_policy)};
 }
 
-// DESIGN 4 as it stands there.
+// Every member that a policy may have.
 constexpr const char* whole = R"({ "version": 1,
   "runtime": "/usr/sbin/runc",
   "default": "off",

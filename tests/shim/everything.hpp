@@ -34,7 +34,7 @@ inline Plan everything()
     return plan;
 }
 
-// The spots of DESIGN 5, "Edited, per plan". What is below one may change; nothing else may.
+// The spots of config.json that a plan may edit. What is below one may change; nothing else may.
 inline constexpr std::array<std::string_view, 14> edited_spots{"process.args",
                                                                "process.env",
                                                                "process.capabilities.bounding",

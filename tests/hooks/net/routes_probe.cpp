@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the hook asks of the kernel about links, routes and subnets, one question a call, for
-// integration/hooks_routes.sh: pure requests prove nothing about the kernel that answers them.
+// integration/hooks/routes.sh: pure requests prove nothing about the kernel that answers them.
 #include "hooks/net/netns.hpp"
 #include "hooks/net/routed.hpp"
 #include "hooks/net/routes.hpp"

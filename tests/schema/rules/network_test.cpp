@@ -77,7 +77,8 @@ std::vector<std::string> ends(const Prefix& range)
     return {text, last};
 }
 
-// DESIGN 4 as it stands there, written out a second time.
+// What no list may allow, written out a second time: a slip in the product's own table would not
+// show against itself.
 constexpr std::array never{
     "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "::", "::1",
     "fe80::/10", "ff00::/8", "169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192",

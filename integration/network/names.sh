@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a name is in a container that has no resolver: its address, where the hosts file pins it;
+# nothing, at once, whoever asks and however, where not. The relay says so and asks nobody.
+. "$(dirname "$0")/../lib/lab.sh"
+. "$(dirname "$0")/../lib/engines.sh"
+. "$(dirname "$0")/../lib/cells.sh"
+needs "${cell_needs[@]}"
+enter_lab
+make_rootfs "$lab/rootfs"
+echo '192.0.2.7 pinned.test' >"$lab/hosts"
+open_world
+start_broker model
+start_ready "$python" "$here/lib/world.py" tcp=9000
+remember_kernel
+
+mounted() { # FILE...: as engines mount them
+    jq -nr --arg lab "$lab" '[$ARGS.positional[] | {destination: "/etc/\(.)", type: "bind",
+        source: "\($lab)/\(.)", options: ["rbind", "ro"]}] | ".mounts += \(.)"' --args "$@"
+}
+poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
+      | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
+                                 ambient: []}'
+engine="$poor | $(mounted resolv.conf hosts)"
+relayed="$engine | $(asks_for model)"
+sealed=$engine' | .annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9000"}'
+port_start=/proc/sys/net/ipv4/ip_unprivileged_port_start
+
+# in_shell FILTER COMMAND: what it says in a container, whatever of it fails.
+in_shell() {
+    bundle names "$1" sh -c "$2"
+    in_cell names 2>&1
+}
+
+# "a.b", type A, and what the relay says to it: the header with QR, RD, RA and NXDOMAIN, the question.
+asked='\0\25\22\64\1\0\0\1\0\0\0\0\0\0\1a\1b\0\0\1\0\1'
+refused=" 00 15 12 34 81 83 00 01 00 00 00 00 00 00 01 61 01 62 00 00 01 00 01"
+ask_stream="printf '$asked' | nc 127.0.0.1 53 | od -An -v -tx1 | tr -d '\n'"
+ask_datagram='nslookup -type=a example.test | grep -o "example.test: .*"'
+ask_libc='getent ahosts example.test; echo $?'
+
+# ---- where the relay runs -----------------------------------------------------------------------
+
+judge_relayed() { # TITLE FILTER
+    red check "C-21 $1: resolv.conf names the relay" \
+        same "nameserver 127.0.0.1" "$(in_shell "$2" 'grep nameserver /etc/resolv.conf')"
+    red check "C-21 $1: a plain user's relay may have port 53" same 53 "$(in_shell "$2" "cat $port_start")"
+    red check "C-21 $1: a name does not exist, by UDP" \
+        same "example.test: NXDOMAIN" "$(in_shell "$2" "$ask_datagram")"
+    red check "C-21 $1: a name does not exist, by TCP" same "$refused" "$(in_shell "$2" "$ask_stream")"
+    check "C-21 $1: a name does not exist, by glibc" same 2 "$(in_shell "$2" "$ask_libc")"
+    bundle names "$2" attempt 'sh=getent ahosts example.test' 'sh=nslookup example.test'
+    answers=$(in_cell names)
+    check "C-21 $1: at once, by glibc" refused_at_once "$answers" 'sh=getent ahosts example.test'
+    check "C-21 $1: at once, by busybox" refused_at_once "$answers" 'sh=nslookup example.test'
+    # Not ahostsv4: glibc finds no IPv4 name for AI_ADDRCONFIG where lo alone has an address.
+    check "$1: a pinned name has its address" same "192.0.2.7" \
+        "$(in_shell "$2" 'getent ahosts pinned.test | sed -n "s/ *STREAM.*//p"')"
+}
+
+# Whoever asks further leaves a trace: a packet on the link, or one that had no route.
+traces='traces() {
+    awk "/eth0/ { print \$11 }" /proc/net/dev
+    awk "\$1 == \"Ip:\" { print \$13 }" /proc/net/snmp
+}
+before=$(traces)'
+leaves() { # FILTER COMMAND: what trace
+    in_shell "$1" "$traces; { $2; } >/dev/null
+        [ \"\$before\" = \"\$(traces)\" ] && echo none || echo some"
+}
+look_ups="$ask_datagram; $ask_stream; $ask_libc; getent ahosts example.test"
+
+policy
+judge_relayed relayed "$relayed"
+red check "relayed: nobody is asked in turn" same none "$(leaves "$relayed" "$look_ups")"
+check "relayed: who asks further leaves a trace" \
+    same some "$(leaves "$relayed" 'attempt dns-udp=1.1.1.1')"
+check "relayed: the model is still there" contains "$(in_shell "$relayed" 'attempt ask=8080')" reached
+
+policy '{tcp: "veth", tcp_endpoints: ["host:9000"]}'
+judge_relayed sealed "$sealed"
+red check "sealed: nobody is asked in turn" same none "$(leaves "$sealed" "$look_ups")"
+check "sealed: who asks further leaves a trace" \
+    same some "$(leaves "$sealed" 'attempt tcp=127.0.0.1:8080')"
+
+# ---- where the bundle decides -------------------------------------------------------------------
+
+policy
+kept="$relayed | .linux.sysctl = {\"net.ipv4.ip_unprivileged_port_start\": \"1024\"}"
+check "a sysctl of the bundle's own stays" same 1024 "$(in_shell "$kept" "cat $port_start")"
+bundle kept "$kept" attempt 'sh=getent ahosts example.test' dns-udp=127.0.0.1 ask=8080
+answers=$(in_cell kept)
+check "C-21 without port 53 a name fails at once too" \
+    refused_at_once "$answers" 'sh=getent ahosts example.test'
+check "and the model is there" contains "$answers" "ask=8080 reached"
+check "without a resolv.conf from the engine the image's stays" same "nameserver 1.1.1.1" \
+    "$(in_shell "$poor | $(asks_for model)" 'cat /etc/resolv.conf')"
+
+# ---- where it is not wanted, or there is no relay -----------------------------------------------
+
+untouched() { # FILTER: all is as the engine made it, and port 53 is nobody's
+    same "nameserver 1.1.1.1
+1024
+dns-udp=127.0.0.1 refused: Connection refused
+dns-tcp=127.0.0.1 refused: Connection refused" "$(in_shell "$1" "cat /etc/resolv.conf $port_start
+        attempt dns-udp=127.0.0.1 dns-tcp=127.0.0.1" | sed 's/\(: Connection refused\).*/\1/')"
+}
+check "a severed run's names are left alone" untouched "$engine"
+bundle severed "$engine" attempt 'sh=getent ahosts example.test' 'sh=nslookup example.test'
+answers=$(in_cell severed)
+check "C-21 severed: a name fails at once, by glibc" \
+    refused_at_once "$answers" 'sh=getent ahosts example.test'
+check "C-21 severed: a name fails at once, by busybox" \
+    refused_at_once "$answers" 'sh=nslookup example.test'
+policy '{dns: "none"}'
+check "dns: none leaves names alone" untouched "$relayed"
+check "dns: none leaves the model" contains "$(in_shell "$relayed" 'attempt ask=8080')" reached
+policy '{annotation_profiles: ["quiet"], profiles: {quiet: {dns: "none"}}}'
+check "a profile that an annotation chose does not switch it off" same "nameserver 127.0.0.1" \
+    "$(in_shell "$relayed | .annotations[\"dev.anchorhold.profile\"] = \"quiet\"" \
+        'grep nameserver /etc/resolv.conf')"
+policy '{default: "quiet", profiles: {quiet: {dns: "none"}}}'
+check "the operator's profile does" untouched "$relayed"
+check "nothing is left" nothing_left
+finish
