@@ -31,17 +31,17 @@ bool is_unavailable(const Error& error)
 }
 
 // Of our table; others' stand beside it.
-bool says_the_same(const Ruleset& one, const Ruleset& other)
+bool says_the_same(const nft::Ruleset& one, const nft::Ruleset& other)
 {
     return one.ours == other.ours && one.elements == other.elements;
 }
 
-Status load_and_compare(Netlink& nftables, const InsidePlan& plan, Standing standing,
-                        const Ruleset& planned, Confined& confined)
+Status load_and_compare(net::Netlink& nftables, const nft::InsidePlan& plan, nft::Standing standing,
+                        const nft::Ruleset& planned, Confined& confined)
 {
-    AH_CHECK(nftables.send(load_inside_table(plan, standing)), "load the table inside");
+    AH_CHECK(nftables.send(nft::load_inside_table(plan, standing)), "load the table inside");
     confined.loaded = true;
-    AH_TRY(const Ruleset after, ask_all(nftables, inside_table()));
+    AH_TRY(const nft::Ruleset after, nft::ask_all(nftables, nft::inside_table()));
     if (!says_the_same(after, planned)) {
         return fail(Code::network_setup_failed,
                     "table inet anchorhold reads back differently than it was loaded");
@@ -50,12 +50,12 @@ Status load_and_compare(Netlink& nftables, const InsidePlan& plan, Standing stan
 }
 
 // In place, the engine made the namespace before us, and may have put tables of its own there.
-bool is_in_place(const InsidePlan& plan)
+bool is_in_place(const nft::InsidePlan& plan)
 {
     return plan.posture == Posture::filtered && !plan.network.subnet;
 }
 
-Status judge_other_tables(const Ruleset& ruleset, bool refused, Confined& confined)
+Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confined& confined)
 {
     for (const std::string& table : ruleset.others) {
         if (refused) {
@@ -67,10 +67,11 @@ Status judge_other_tables(const Ruleset& ruleset, bool refused, Confined& confin
     return {};
 }
 
-Status hold_table_in(Netlink& nftables, const InsidePlan& plan, Moment moment, Confined& confined)
+Status hold_table_in(net::Netlink& nftables, const nft::InsidePlan& plan, Moment moment,
+                     Confined& confined)
 {
-    AH_TRY(const Ruleset planned, expected_inside(plan));
-    AH_TRY(const Ruleset before, ask_all(nftables, inside_table()));
+    AH_TRY(const nft::Ruleset planned, nft::expected_inside(plan));
+    AH_TRY(const nft::Ruleset before, nft::ask_all(nftables, nft::inside_table()));
     if (moment == Moment::created && !before.ours.empty()) {
         return fail(Code::network_setup_failed,
                     "the container's network namespace is another run's");
@@ -78,26 +79,27 @@ Status hold_table_in(Netlink& nftables, const InsidePlan& plan, Moment moment, C
     const bool refused = moment == Moment::created && !is_in_place(plan);
     AH_CHECK(judge_other_tables(before, refused, confined));
     if (!says_the_same(before, planned)) {
-        const Standing standing = before.ours.empty() ? Standing::none : Standing::ours;
+        const nft::Standing standing =
+            before.ours.empty() ? nft::Standing::none : nft::Standing::ours;
         AH_CHECK(load_and_compare(nftables, plan, standing, planned, confined));
     }
     confined.verified.emplace_back(verified::drop_table);
     return {};
 }
 
-Status bring_up_loopback(Netlink& route, const std::vector<Link>& links)
+Status bring_up_loopback(net::Netlink& route, const std::vector<net::Link>& links)
 {
-    const auto lo = std::ranges::find_if(links, &Link::is_loopback);
+    const auto lo = std::ranges::find_if(links, &net::Link::is_loopback);
     if (lo == links.end() || lo->up)
         return {}; // whether there is one is judged when all is read back
-    const Step up = set_link(*lo, Flag::up);
+    const net::Step up = net::set_link(*lo, net::Flag::up);
     return route.send({&up, 1});
 }
 
-Status take_away(Netlink& route, const Link& stray, bool removable, Confined& confined)
+Status take_away(net::Netlink& route, const net::Link& stray, bool removable, Confined& confined)
 {
-    const Step remove = remove_link(stray);
-    const Step set_down = set_link(stray, Flag::down);
+    const net::Step remove = net::remove_link(stray);
+    const net::Step set_down = net::set_link(stray, net::Flag::down);
     if (removable) {
         const auto removed = route.send({&remove, 1});
         if (removed || removed.error().number == ENODEV) { // its peer went just before
@@ -110,12 +112,13 @@ Status take_away(Netlink& route, const Link& stray, bool removable, Confined& co
     return {};
 }
 
-Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born, bool table_holds)
+Status judge_links(const std::vector<net::Link>& links, const std::vector<net::Link>& born,
+                   bool table_holds)
 {
-    const auto lo = std::ranges::find_if(links, &Link::is_loopback);
+    const auto lo = std::ranges::find_if(links, &net::Link::is_loopback);
     if (lo == links.end() || !lo->up)
         return fail(Code::network_setup_failed, "loopback in the container is not up");
-    for (const Link& link : strays_among(links, born)) {
+    for (const net::Link& link : net::strays_among(links, born)) {
         if (link.up)
             return fail(Code::network_setup_failed, "link " + text_of(link) + " is still up");
         if (!table_holds) {
@@ -126,43 +129,43 @@ Status judge_links(const std::vector<Link>& links, const std::vector<Link>& born
     return {};
 }
 
-Result<std::vector<Link>> unplanned_links(Netlink& route, const InsidePlan& plan)
+Result<std::vector<net::Link>> unplanned_links(net::Netlink& route, const nft::InsidePlan& plan)
 {
-    AH_TRY(auto links, links_in(route));
+    AH_TRY(auto links, net::links_in(route));
     const std::vector<std::uint32_t>& planned = plan.network.links;
-    std::erase_if(links, [&planned](const Link& link) {
+    std::erase_if(links, [&planned](const net::Link& link) {
         return std::ranges::find(planned, link.index) != planned.end();
     });
     return links;
 }
 
-Status note_links(Netlink& route, const InsidePlan& plan, Confined& confined)
+Status note_links(net::Netlink& route, const nft::InsidePlan& plan, Confined& confined)
 {
     AH_TRY(const auto links, unplanned_links(route, plan));
     AH_CHECK(bring_up_loopback(route, links));
-    for (const Link& link : strays_among(links, {}))
+    for (const net::Link& link : net::strays_among(links, {}))
         confined.notes.push_back("link " + text_of(link) + " of others stands beside ours");
     return {};
 }
 
-Status clear_links(Netlink& route, const InsidePlan& plan, const Deadline& deadline,
-                   Confined& confined)
+Status clear_links(net::Netlink& route, const nft::InsidePlan& plan,
+                   const state::Deadline& deadline, Confined& confined)
 {
     AH_TRY(const auto links, unplanned_links(route, plan));
-    std::vector<Link> born;
+    std::vector<net::Link> born;
     if (links.size() > 1) {
-        AH_TRY(born, links_of_fresh_netns(deadline));
+        AH_TRY(born, net::links_of_fresh_netns(deadline));
     }
     AH_CHECK(bring_up_loopback(route, links));
-    for (const Link& stray : strays_among(links, born))
-        AH_CHECK(take_away(route, stray, !is_inborn(stray, born), confined));
+    for (const net::Link& stray : net::strays_among(links, born))
+        AH_CHECK(take_away(route, stray, !net::is_inborn(stray, born), confined));
     AH_TRY(const auto after, unplanned_links(route, plan));
     AH_CHECK(judge_links(after, born, confined.has(verified::drop_table)));
     confined.verified.emplace_back(verified::links);
     return {};
 }
 
-Status judge_listener(const Listener& listener, const InsidePlan& plan, Moment moment,
+Status judge_listener(const net::Listener& listener, const nft::InsidePlan& plan, Moment moment,
                       Confined& confined)
 {
     if (is_in_place(plan)) {
@@ -178,19 +181,19 @@ Status judge_listener(const Listener& listener, const InsidePlan& plan, Moment m
                 "somebody listens in the container's network namespace at " + listener.text);
 }
 
-Status check_listeners(Result<Netlink>& sockets, const InsidePlan& plan, Moment moment,
+Status check_listeners(Result<net::Netlink>& sockets, const nft::InsidePlan& plan, Moment moment,
                        Confined& confined)
 {
     if (!sockets)
         return {}; // not claimed
-    for (const ListenerQuestion& question : ask_for_listeners()) {
+    for (const net::ListenerQuestion& question : net::ask_for_listeners()) {
         const auto messages = sockets->list(question.request);
         if (!messages && is_unavailable(messages.error()))
             return {};
         if (!messages)
             return std::unexpected(messages.error());
-        for (const Message& message : *messages) {
-            AH_TRY(const auto listener, read_listener(question.protocol, message));
+        for (const net::Message& message : *messages) {
+            AH_TRY(const auto listener, net::read_listener(question.protocol, message));
             AH_CHECK(judge_listener(listener, plan, moment, confined));
         }
     }
@@ -205,7 +208,7 @@ bool Confined::has(std::string_view word) const
     return std::ranges::find(verified, word) != verified.end();
 }
 
-Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, bool must,
+Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
                   Confined& confined)
 {
     auto done = inside.nftables ? hold_table_in(*inside.nftables, plan, moment, confined)
@@ -215,8 +218,8 @@ Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, 
     return {};
 }
 
-Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
-                 const Deadline& deadline, Confined& confined)
+Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
+                 const state::Deadline& deadline, Confined& confined)
 {
     if (is_in_place(plan)) {
         AH_CHECK(note_links(inside.route, plan, confined));

@@ -26,11 +26,11 @@ struct Confined {
 
 // `must`: a table that stood before has to stand again; else a kernel that has no nf_tables, and a
 // caller who may not, are no failure, and the word is not in `verified`.
-Status hold_table(Conversations& inside, const InsidePlan& plan, Moment moment, bool must,
+Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
                   Confined& confined);
 // Loopback, links but the planned ones, listeners. hold_table comes first. Where an engine made the
 // network (in place), links and listeners are noted and stand: the table is what holds.
-Status empty_out(Conversations& inside, const InsidePlan& plan, Moment moment,
-                 const Deadline& deadline, Confined& confined);
+Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
+                 const state::Deadline& deadline, Confined& confined);
 
 } // namespace anchorhold

@@ -13,45 +13,45 @@ namespace {
 
 constexpr std::chrono::seconds patience_for_counts(5); // nobody's start waits
 
-Result<Remembered> ask_table(Netlink& nftables)
+Result<rules::Remembered> ask_table(net::Netlink& nftables)
 {
-    Remembered seen;
-    for (const Step& request : list_denied()) {
+    rules::Remembered seen;
+    for (const net::Step& request : nft::list_denied()) {
         AH_TRY(const auto listed, nftables.list(request));
-        AH_TRY(const auto denied, read_denied(listed, std::time(nullptr)));
+        AH_TRY(const auto denied, nft::read_denied(listed, std::time(nullptr)));
         seen.full = seen.full || denied.size() >= nft::most_remembered;
         seen.denied.insert(seen.denied.end(), denied.begin(), denied.end());
     }
-    AH_TRY(const auto rules, nftables.list(list_refusals()));
-    AH_TRY(seen.packets, count_packets(rules));
+    AH_TRY(const auto rules, nftables.list(nft::list_refusals()));
+    AH_TRY(seen.packets, nft::count_packets(rules));
     return seen;
 }
 
 } // namespace
 
-std::string kept_netns(const StateDir& state, const Record& record)
+std::string kept_netns(const state::StateDir& state, const Record& record)
 {
     return state.path() + "/runs/" + record.key + "/netns";
 }
 
-Status note_denied(Record& record, Conversations& inside)
+Status note_denied(Record& record, net::Conversations& inside)
 {
     if (record.posture != Posture::filtered)
         return {};
     if (!inside.nftables)
         return std::unexpected(inside.nftables.error());
-    AH_TRY(const Remembered seen, ask_table(*inside.nftables), "read what was refused");
-    remember(record, seen);
+    AH_TRY(const rules::Remembered seen, ask_table(*inside.nftables), "read what was refused");
+    rules::remember(record, seen);
     return {};
 }
 
-Status note_denied(const StateDir& state, Record& record)
+Status note_denied(const state::StateDir& state, Record& record)
 {
     UniqueFd kept(::open(kept_netns(state, record).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!kept || record.posture != Posture::filtered)
         return {}; // `up` did not get that far
-    const Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
-    auto inside = talk_inside(netns, Deadline(patience_for_counts));
+    const net::Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
+    auto inside = net::talk_inside(netns, state::Deadline(patience_for_counts));
     if (!inside && inside.error().number == EINVAL)
         return {}; // the file alone: its mount is gone, or was made in another mount namespace
     if (!inside)

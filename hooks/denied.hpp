@@ -9,9 +9,9 @@ namespace anchorhold {
 
 // Where the namespace of a filtered run is kept by a mount: the table in it ends with it, which is
 // at its last process's end, before anybody is told.
-std::string kept_netns(const StateDir& state, const Record& record);
+std::string kept_netns(const state::StateDir& state, const Record& record);
 
-Status note_denied(Record& record, Conversations& inside);
-Status note_denied(const StateDir& state, Record& record);
+Status note_denied(Record& record, net::Conversations& inside);
+Status note_denied(const state::StateDir& state, Record& record);
 
 } // namespace anchorhold

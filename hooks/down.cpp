@@ -11,13 +11,14 @@ constexpr std::chrono::seconds dying_time(1);
 } // namespace
 
 // The lock is not held while we wait: the record is only read to learn who is dying.
-Result<Torn> down(const StateDir& state, const RunKey& key, std::string_view generation)
+Result<state::Torn> down(const state::StateDir& state, const RunKey& key,
+                         std::string_view generation)
 {
     const auto read = state.read(key);
     const auto record = read ? *read : std::nullopt; // teardown says what is wrong with it
     if (record && record->generation == generation && record->state == RunState::enforced)
-        (void)is_gone_within(record->init, dying_time); // teardown asks for itself
-    return teardown(state, key, generation, unplug);
+        (void)state::is_gone_within(record->init, dying_time); // teardown asks for itself
+    return state::teardown(state, key, generation, unplug);
 }
 
 } // namespace anchorhold

@@ -19,25 +19,26 @@ namespace {
 
 Result<bool> is_mounted(const FileIdentity& netns)
 {
-    AH_TRY(const auto table, read_file("/proc/self/mountinfo", most_mountinfo), "list the mounts");
-    return std::ranges::any_of(read_mountinfo(table.value_or("")), [&](const HostMount& mount) {
-        return keeps_netns(mount, netns.inode);
-    });
+    AH_TRY(const auto table, state::read_file("/proc/self/mountinfo", state::most_mountinfo),
+           "list the mounts");
+    return std::ranges::any_of(
+        state::read_mountinfo(table.value_or("")),
+        [&](const state::HostMount& mount) { return state::keeps_netns(mount, netns.inode); });
 }
 
 } // namespace
 
 Status check_all_gone(const Record& record)
 {
-    AH_TRY(const std::string boot, boot_id());
+    AH_TRY(const std::string boot, state::boot_id());
     if (record.boot_id != boot)
         return {};
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     bool held = false;
     if (record.host_pidns != pids) { // with somebody in there, gc in there can tell
-        AH_TRY(held, is_inhabited(record.host_pidns, "pid"));
+        AH_TRY(held, state::is_inhabited(record.host_pidns, "pid"));
     }
-    AH_TRY(const bool inhabited, is_inhabited(record.host_netns, "net"));
+    AH_TRY(const bool inhabited, state::is_inhabited(record.host_netns, "net"));
     AH_TRY(const bool mounted, is_mounted(record.host_netns));
     if (held || inhabited || mounted)
         return fail(Code::network_setup_failed, "its link is in another network namespace");

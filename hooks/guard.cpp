@@ -18,14 +18,14 @@
 namespace anchorhold {
 namespace {
 
-Result<Record> enforced_record(const StateDir& state, const RunKey& key,
+Result<Record> enforced_record(const state::StateDir& state, const RunKey& key,
                                std::string_view generation)
 {
     AH_TRY(auto record, state.read(key));
     if (!record || record->generation != generation || record->state != RunState::enforced)
         return fail(Code::network_setup_failed, "no such run is enforced");
-    AH_TRY(const std::string boot, boot_id());
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
+    AH_TRY(const std::string boot, state::boot_id());
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     if (record->boot_id != boot || record->host_pidns != pids)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
     return *std::move(record);
@@ -36,9 +36,9 @@ bool claims(const Record& record, std::string_view word)
     return std::ranges::find(record.verified, word) != record.verified.end();
 }
 
-Result<Netns> same_namespace(const Record& record)
+Result<net::Netns> same_namespace(const Record& record)
 {
-    AH_TRY(auto netns, netns_of(static_cast<pid_t>(record.init.pid)));
+    AH_TRY(auto netns, net::netns_of(static_cast<pid_t>(record.init.pid)));
     if (netns.init != record.init || netns.identity != record.netns)
         return fail(Code::network_setup_failed, "the container is not the one that was confined");
     return netns;
@@ -60,7 +60,8 @@ void add_news(Record& record, const Confined& confined)
 }
 
 // What a table remembers ends with it, and it may be about to be loaded anew.
-void keep_denied(const StateDir& state, Record& record, Conversations& inside, Confined& confined)
+void keep_denied(const state::StateDir& state, Record& record, net::Conversations& inside,
+                 Confined& confined)
 {
     const Record found = record;
     const auto noted = note_denied(record, inside);
@@ -70,41 +71,41 @@ void keep_denied(const StateDir& state, Record& record, Conversations& inside, C
         (void)state.write(record); // the table matters more; whoever writes next tells
 }
 
-std::vector<Prefix> guests_of(const Record& record)
+std::vector<rules::Prefix> guests_of(const Record& record)
 {
-    return record.network.value_or(Network()).guest;
+    return record.network.value_or(rules::Network()).guest;
 }
 
 // The record first: what the host's rules go by has to stand there before they do.
-Status follow_changes(const StateDir& state, Record& record, Conversations& inside,
-                      const Deadline& deadline, Confined& confined)
+Status follow_changes(const state::StateDir& state, Record& record, net::Conversations& inside,
+                      const state::Deadline& deadline, Confined& confined)
 {
-    std::vector<Prefix> before = guests_of(record);
+    std::vector<rules::Prefix> before = guests_of(record);
     AH_TRY(const bool changed, look_again(record, inside, deadline));
     if (!changed)
         return {};
     confined.notes.emplace_back("the host's or the container's addresses changed, and the rules "
                                 "with them");
     AH_CHECK(state.write(record));
-    const std::vector<Prefix> now = guests_of(record);
-    std::erase_if(before, [&now](const Prefix& address) {
+    const std::vector<rules::Prefix> now = guests_of(record);
+    std::erase_if(before, [&now](const rules::Prefix& address) {
         return std::ranges::find(now, address) != now.end();
     });
-    return before.empty() ? Status() : drop_guests(state, record, std::move(before), deadline);
+    return before.empty() ? Status() : nft::drop_guests(state, record, std::move(before), deadline);
 }
 
 // The tables of an enforced run, inside and at the host.
-Status hold_rules(const StateDir& state, Record& record, Conversations& inside,
-                  const Deadline& deadline, Confined& confined)
+Status hold_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
+                  const state::Deadline& deadline, Confined& confined)
 {
     const bool stood = claims(record, verified::drop_table);
     AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined));
     if (confined.loaded)
-        begin_anew(record);
+        rules::begin_anew(record);
     if (!record.network)
         return {};
-    AH_TRY(const Held held, hold_host_rules(state, record, deadline));
-    if (held == Held::restored)
+    AH_TRY(const nft::Held held, nft::hold_host_rules(state, record, deadline));
+    if (held == nft::Held::restored)
         confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
     return {};
 }
@@ -124,15 +125,15 @@ Result<Holder> holder_of(const Record& member)
     return Holder{key, dot == std::string::npos ? "" : member.pod.substr(dot + 1)};
 }
 
-Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
-                     Scope scope, const Deadline& deadline);
+Status confine_again(const state::StateDir& state, const RunKey& key, std::string_view generation,
+                     Scope scope, const state::Deadline& deadline);
 
-Status confine_pod_again(const StateDir& state, const Record& member, Scope scope,
-                         const Deadline& deadline)
+Status confine_pod_again(const state::StateDir& state, const Record& member, Scope scope,
+                         const state::Deadline& deadline)
 {
     AH_TRY(const Holder holder, holder_of(member));
     AH_TRY(const auto record, state.read(holder.key));
-    if (!record || record->generation != holder.generation || !is_alive(record->init)) {
+    if (!record || record->generation != holder.generation || !state::is_alive(record->init)) {
         if (scope == Scope::tables)
             return {}; // the sandbox went first; what holds its network stays, and is never
                        // loosened
@@ -142,20 +143,20 @@ Status confine_pod_again(const StateDir& state, const Record& member, Scope scop
                          scope == Scope::tables ? scope : Scope::links, deadline);
 }
 
-Status confine_again(const StateDir& state, const RunKey& key, std::string_view generation,
-                     Scope scope, const Deadline& deadline)
+Status confine_again(const state::StateDir& state, const RunKey& key, std::string_view generation,
+                     Scope scope, const state::Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()));
+    AH_TRY(const state::RunLock lock, state::RunLock::take(state, key, deadline.left()));
     AH_TRY(auto record, enforced_record(state, key, generation));
     if (record.posture == Posture::open)
         return {};
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
+    AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (scope == Scope::tables && record.network && record.host_netns != here)
         return {}; // the addresses and rules here are not those beside it; gc over there holds it
-    AH_TRY(const Netns netns, same_namespace(record));
+    AH_TRY(const net::Netns netns, same_namespace(record));
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);
-    AH_TRY(auto inside, talk_inside(netns, deadline));
+    AH_TRY(auto inside, net::talk_inside(netns, deadline));
     const Record found = record;
     Confined confined;
     keep_denied(state, record, inside, confined);
@@ -172,28 +173,28 @@ Status confine_again(const StateDir& state, const RunKey& key, std::string_view 
 
 } // namespace
 
-Result<Record> hold_pod(const StateDir& state, const Record& member, const FileIdentity& netns,
-                        const Deadline& deadline)
+Result<Record> hold_pod(const state::StateDir& state, const Record& member,
+                        const FileIdentity& netns, const state::Deadline& deadline)
 {
     AH_TRY(const Holder holder, holder_of(member));
     AH_CHECK(confine_again(state, holder.key, holder.generation, Scope::links, deadline),
              "the pod's network");
     AH_TRY(auto record, enforced_record(state, holder.key, holder.generation), "the pod's network");
-    if (record.netns != netns || !is_alive(record.init)) {
+    if (record.netns != netns || !state::is_alive(record.init)) {
         return fail(Code::network_setup_failed,
                     "the container is not in the network namespace of its pod");
     }
     return record;
 }
 
-Status guard(const StateDir& state, const RunKey& key, std::string_view generation,
-             const Deadline& deadline)
+Status guard(const state::StateDir& state, const RunKey& key, std::string_view generation,
+             const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::everything, deadline);
 }
 
-Status hold(const StateDir& state, const RunKey& key, std::string_view generation,
-            const Deadline& deadline)
+Status hold(const state::StateDir& state, const RunKey& key, std::string_view generation,
+            const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::tables, deadline);
 }

@@ -42,16 +42,17 @@ struct Call {
     std::string_view state, key, generation;
 };
 
-Result<ContainerState> hear_runtime()
+Result<state::ContainerState> hear_runtime()
 {
-    AH_TRY(auto text, read_to_end(STDIN_FILENO, most_input, Deadline(patience_for_input)));
-    return parse_container_state(std::move(text));
+    AH_TRY(auto text,
+           state::read_to_end(STDIN_FILENO, most_input, state::Deadline(patience_for_input)));
+    return state::parse_container_state(std::move(text));
 }
 
 // The shim made it; a hook makes none.
-Result<StateDir> open_state(const Call& call)
+Result<state::StateDir> open_state(const Call& call)
 {
-    AH_TRY(auto state, StateDir::existing(std::string(call.state)));
+    AH_TRY(auto state, state::StateDir::existing(std::string(call.state)));
     if (!state) {
         return fail(Code::network_setup_failed,
                     "there is no state directory " + in_quotes(call.state));
@@ -61,13 +62,13 @@ Result<StateDir> open_state(const Call& call)
 
 Status run_up(const Call& call, const RunKey& key)
 {
-    const Deadline deadline(patience);
+    const state::Deadline deadline(patience);
     AH_CHECK(die_with_parent());
     // The last walks to what was mounted, through directories that are private to others.
     AH_CHECK(
         keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}));
     const auto told = hear_runtime();
-    AH_TRY(const StateDir state, open_state(call));
+    AH_TRY(const state::StateDir state, open_state(call));
     return up(state, key, call.generation, told, deadline);
 }
 
@@ -75,23 +76,23 @@ Status run_guard(const Call& call, const RunKey& key)
 {
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
-    AH_TRY(const StateDir state, open_state(call));
-    return guard(state, key, call.generation, Deadline(patience));
+    AH_TRY(const state::StateDir state, open_state(call));
+    return guard(state, key, call.generation, state::Deadline(patience));
 }
 
 Status run_hold(const Call& call, const RunKey& key)
 {
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
-    AH_TRY(const StateDir state, open_state(call));
-    return hold(state, key, call.generation, Deadline(patience));
+    AH_TRY(const state::StateDir state, open_state(call));
+    return hold(state, key, call.generation, state::Deadline(patience));
 }
 
 Status run_down(const Call& call, const RunKey& key)
 {
     // Read for the runtime's sake, whom an unread pipe would disturb; what it says is not needed.
-    (void)read_to_end(STDIN_FILENO, most_input, Deadline(patience_for_input));
-    AH_TRY(const auto state, StateDir::existing(std::string(call.state)));
+    (void)state::read_to_end(STDIN_FILENO, most_input, state::Deadline(patience_for_input));
+    AH_TRY(const auto state, state::StateDir::existing(std::string(call.state)));
     if (!state)
         return {};
     AH_CHECK(down(*state, key, call.generation));
@@ -101,7 +102,7 @@ Status run_down(const Call& call, const RunKey& key)
 // The shim holds the lock, and reads the record again when we are done.
 Status run_unplug(const Call& call, const RunKey& key)
 {
-    AH_TRY(const StateDir state, open_state(call));
+    AH_TRY(const state::StateDir state, open_state(call));
     AH_TRY(auto record, state.read(key));
     if (!record || record->generation != call.generation)
         return {};
@@ -111,8 +112,8 @@ Status run_unplug(const Call& call, const RunKey& key)
 
 Status run_denials(const Call& call, const RunKey& key)
 {
-    AH_TRY(const StateDir state, open_state(call));
-    AH_TRY(const RunLock lock, RunLock::take(state, key));
+    AH_TRY(const state::StateDir state, open_state(call));
+    AH_TRY(const state::RunLock lock, state::RunLock::take(state, key));
     AH_TRY(auto record, state.read(key));
     if (!record || record->generation != call.generation)
         return {};
@@ -156,7 +157,7 @@ Result<std::string> run_sweep(const std::string& state)
 {
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
-    AH_TRY(const Swept swept, sweep_orphans(state));
+    AH_TRY(const state::Swept swept, sweep_orphans(state));
     if (!swept.failed.empty())
         return fail(Code::network_setup_failed, swept.failed.front());
     std::string lines;

@@ -59,9 +59,9 @@ Result<UniqueFd> root_of(pid_t init, const BindSource& root)
     const UniqueFd outside(::open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!outside)
         return fail_errno("open " + process + "/root", errno);
-    AH_TRY(const auto table, read_file(process + "/mountinfo", most_mountinfo));
-    const auto mounts = read_mountinfo(table.value_or(""));
-    for (const HostMount& mount : mounts | std::views::reverse) {
+    AH_TRY(const auto table, state::read_file(process + "/mountinfo", state::most_mountinfo));
+    const auto mounts = state::read_mountinfo(table.value_or(""));
+    for (const state::HostMount& mount : mounts | std::views::reverse) {
         if (auto found = mounted_at(outside.get(), mount.place, root.identity))
             return *std::move(found);
     }

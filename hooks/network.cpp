@@ -41,9 +41,9 @@ Status unless_gone(Status done)
     return !done && done.error().number == ENODEV ? Status() : done;
 }
 
-Status remove_leftover(Netlink& route, const std::string& name)
+Status remove_leftover(net::Netlink& route, const std::string& name)
 {
-    const Step step = remove_link_named(name);
+    const net::Step step = net::remove_link_named(name);
     return unless_gone(route.send({&step, 1}));
 }
 
@@ -55,15 +55,15 @@ std::unexpected<Error> changed(const std::string& link, const std::string& what)
                     "(contrib/unmanaged)");
 }
 
-Result<std::string> addresses_on(Netlink& route, unsigned link, const std::string& but)
+Result<std::string> addresses_on(net::Netlink& route, unsigned link, const std::string& but)
 {
-    AH_TRY(const auto messages, route.list(list_addresses_of(link)));
+    AH_TRY(const auto messages, route.list(net::list_addresses_of(link)));
     std::string others;
     bool own = false;
-    for (const Message& message : messages) {
-        if (!is_on(message, link))
+    for (const net::Message& message : messages) {
+        if (!net::is_on(message, link))
             continue;
-        AH_TRY(const auto read, read_address(message), "read the addresses");
+        AH_TRY(const auto read, net::read_address(message), "read the addresses");
         const std::string text = read ? read->text() : "one of another family";
         own = own || text == but;
         if (text != but)
@@ -73,17 +73,17 @@ Result<std::string> addresses_on(Netlink& route, unsigned link, const std::strin
 }
 
 // `where` is the link's name in messages.
-Status check_end(Netlink& route, const Link& made, std::uint32_t address, const std::string& where,
-                 std::vector<std::string>* notes)
+Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t address,
+                 const std::string& where, std::vector<std::string>* notes)
 {
-    AH_TRY(const auto seen, find_link(route, made.name));
+    AH_TRY(const auto seen, net::find_link(route, made.name));
     if (!seen || seen->index != made.index)
         return changed(where, "it is gone");
     if (seen->mac != made.mac)
         return changed(where, "its MAC is " + seen->mac);
     if (!seen->up)
         return changed(where, "it is down");
-    const std::string own = dotted(address) + "/32";
+    const std::string own = rules::dotted(address) + "/32";
     AH_TRY(const std::string others, addresses_on(route, made.index, own));
     if (others.empty())
         return {};
@@ -95,14 +95,14 @@ Status check_end(Netlink& route, const Link& made, std::uint32_t address, const 
 
 // Without the gateways of runs: the pool is denied as a whole, and a container is not probed from
 // another's gateway.
-Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
+Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules::Prefix& pool)
 {
-    AH_TRY(const auto messages, route.list(list_addresses()));
-    std::vector<Prefix> addresses;
-    for (const Message& message : messages) {
-        if (is_gateway(message, pool))
+    AH_TRY(const auto messages, route.list(net::list_addresses()));
+    std::vector<rules::Prefix> addresses;
+    for (const net::Message& message : messages) {
+        if (net::is_gateway(message, pool))
             continue;
-        AH_TRY(const auto address, read_address(message), "read the addresses");
+        AH_TRY(const auto address, net::read_address(message), "read the addresses");
         if (address)
             addresses.push_back(*address);
     }
@@ -112,51 +112,52 @@ Result<std::vector<Prefix>> addresses_in(Netlink& route, const Prefix& pool)
 // The host's own addresses as far as the table inside goes by them. On a link of ours those are the
 // ones that an allow list has let in; asked one by one, where the list has few and no ranges, since
 // a list of the host's is as long as there are runs.
-Result<std::vector<Prefix>> own_addresses(Netlink& route, const Record& record)
+Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Record& record)
 {
-    const Network network = record.network.value_or(Network());
+    const rules::Network network = record.network.value_or(rules::Network());
     const bool few = network.allow.size() <= most_asked;
-    const auto is_asked = [](const Reach& reach) { return reach.to.is_single(); };
+    const auto is_asked = [](const rules::Reach& reach) { return reach.to.is_single(); };
     if (record.technique != Technique::veth || !few ||
         !std::ranges::all_of(network.allow, is_asked))
         return addresses_in(route, network.pool);
-    std::vector<Prefix> own;
-    for (const Reach& reach : network.allow) {
+    std::vector<rules::Prefix> own;
+    for (const rules::Reach& reach : network.allow) {
         if (!reach.to.is_v4())
             continue; // no way there
-        const auto answers = route.list(match_route(RoutedRange::of(reach.to).base));
+        const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
         if (!answers && answers.error().number == EINVAL)
             return addresses_in(route, network.pool); // a blackhole, or not understood
-        if (!answers && is_no_route(answers.error().number))
+        if (!answers && net::is_no_route(answers.error().number))
             continue; // nor there
         AH_CHECK(answers);
         if (answers->empty())
             continue;
-        AH_TRY(const RouteAnswer answer, read_answer(answers->front()));
+        AH_TRY(const net::RouteAnswer answer, net::read_answer(answers->front()));
         if (answer.type == RTN_LOCAL)
             own.push_back(reach.to);
     }
     return own;
 }
 
-Status check_forwarding(const Network& network, Record& record)
+Status check_forwarding(const rules::Network& network, Record& record)
 {
     const auto policy = network.enable_forwarding ? Forwarding::enable : Forwarding::require;
-    if (const auto obstacle = obstacle_to_forwarding(ip_forward, policy))
+    if (const auto obstacle = state::obstacle_to_forwarding(state::ip_forward, policy))
         return fail(Code::posture_unavailable, *obstacle);
-    AH_TRY(const auto text, read_file(ip_forward, 64), "read " + std::string(ip_forward));
+    AH_TRY(const auto text, state::read_file(state::ip_forward, 64),
+           "read " + std::string(state::ip_forward));
     if (text && text->starts_with('1'))
         return {};
-    const UniqueFd file(::open(ip_forward, O_WRONLY | O_CLOEXEC));
+    const UniqueFd file(::open(state::ip_forward, O_WRONLY | O_CLOEXEC));
     if (!file || ::write(file.get(), "1", 1) != 1) {
-        return fail_errno("switch " + std::string(ip_forward) + " on", errno,
+        return fail_errno("switch " + std::string(state::ip_forward) + " on", errno,
                           Code::posture_unavailable);
     }
     record.advice.emplace_back("net.ipv4.ip_forward was 0 and is 1 now, as the policy says");
     return {};
 }
 
-Status keep_netns(const StateDir& state, const Record& record, const Netns& netns)
+Status keep_netns(const state::StateDir& state, const Record& record, const net::Netns& netns)
 {
     const std::string place = kept_netns(state, record);
     const std::string self = "/proc/self/fd/" + std::to_string(netns.fd.get());
@@ -166,59 +167,60 @@ Status keep_netns(const StateDir& state, const Record& record, const Netns& netn
     return {};
 }
 
-void unkeep_netns(const StateDir& state, const Record& record)
+void unkeep_netns(const state::StateDir& state, const Record& record)
 {
     (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
 }
 
-Status release_subnets(const StateDir& state, const Record& record)
+Status release_subnets(const state::StateDir& state, const Record& record)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key));
     if (record.network && record.network->subnet)
-        return release_subnet(state, key, record.generation, *record.network->subnet);
+        return state::release_subnet(state, key, record.generation, *record.network->subnet);
     // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
-    const auto listed = held_subnets(state);
+    const auto listed = state::held_subnets(state);
     if (!listed && listed.error().number == ENOENT)
         return {}; // nobody has reserved anything yet
     AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
-    for (const Hold& hold : holds) {
+    for (const state::Hold& hold : holds) {
         if (hold.key == key.text())
-            AH_CHECK(release_subnet(state, key, hold.generation, hold.subnet));
+            AH_CHECK(state::release_subnet(state, key, hold.generation, hold.subnet));
     }
     return {};
 }
 
-Status plug_veth(const StateDir& state, const Record& record, Network& network, const Netns& netns,
-                 Conversations& inside, Netlink& route)
+Status plug_veth(const state::StateDir& state, const Record& record, rules::Network& network,
+                 const net::Netns& netns, net::Conversations& inside, net::Netlink& route)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key));
-    const std::string name = link_name(record.key);
+    const std::string name = rules::link_name(record.key);
     AH_CHECK(remove_leftover(route, name));
-    AH_TRY(RoutedHost host, RoutedHost::open(route));
-    const auto routed = [&host](const Subnet& subnet) { return host.touching(subnet); };
-    AH_TRY(network.subnet, reserve_subnet(state, key, record.generation, network.pool, routed));
-    AH_CHECK(route.send(make_veth(name, inside_link, netns.fd.get())));
-    AH_TRY(const auto outer, find_link(route, name));
-    AH_TRY(const auto inner, find_link(inside.route, inside_link));
+    AH_TRY(net::RoutedHost host, net::RoutedHost::open(route));
+    const auto routed = [&host](const rules::Subnet& subnet) { return host.touching(subnet); };
+    AH_TRY(network.subnet,
+           state::reserve_subnet(state, key, record.generation, network.pool, routed));
+    AH_CHECK(route.send(net::make_veth(name, rules::inside_link, netns.fd.get())));
+    AH_TRY(const auto outer, net::find_link(route, name));
+    AH_TRY(const auto inner, net::find_link(inside.route, rules::inside_link));
     if (!outer || !inner)
         return fail(Code::network_setup_failed, "link " + name + " is not where it was made");
     network.link = outer->index;
     network.links = {inner->index};
-    const Step plain = without_ipv6(inner->index);
+    const net::Step plain = net::without_ipv6(inner->index);
     return inside.route.send({&plain, 1});
 }
 
-Status plug_in_place(Network& network, Conversations& inside)
+Status plug_in_place(rules::Network& network, net::Conversations& inside)
 {
-    AH_TRY(const auto links, links_in(inside.route));
-    for (const Link& link : links) {
+    AH_TRY(const auto links, net::links_in(inside.route));
+    for (const net::Link& link : links) {
         if (!link.is_loopback())
             network.links.push_back(link.index);
     }
     AH_TRY(const auto addresses, addresses_in(inside.route, network.pool));
-    const auto denied = always_denied(network.pool);
-    for (const Prefix& address : addresses) {
-        if (!is_covered(address, denied)) // loopback and link-local lead nowhere outside
+    const auto denied = rules::always_denied(network.pool);
+    for (const rules::Prefix& address : addresses) {
+        if (!rules::is_covered(address, denied)) // loopback and link-local lead nowhere outside
             network.guest.push_back(address);
     }
     return {};
@@ -226,9 +228,9 @@ Status plug_in_place(Network& network, Conversations& inside)
 
 } // namespace
 
-InsidePlan inside_plan(const Record& record)
+nft::InsidePlan inside_plan(const Record& record)
 {
-    InsidePlan plan;
+    nft::InsidePlan plan;
     plan.posture = record.posture;
     if (record.network)
         plan.network = *record.network;
@@ -236,18 +238,18 @@ InsidePlan inside_plan(const Record& record)
         plan.link = plan.network.links.front();
     // The address the node sends from to a run on a link of ours.
     const auto subnet = plan.network.subnet;
-    if (const auto gateway = Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
+    if (const auto gateway = rules::Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
         plan.network.node.push_back(*gateway);
     return plan;
 }
 
-Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conversations& inside,
-               const Deadline& deadline)
+Status plug_in(const state::StateDir& state, Record& record, const net::Netns& netns,
+               net::Conversations& inside, const state::Deadline& deadline)
 {
     if (!record.network)
         return fail(Code::network_setup_failed, "the record names no network");
-    Network& network = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
+    rules::Network& network = *record.network;
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
     if (record.posture == Posture::filtered) { // no other table goes by them
@@ -256,32 +258,33 @@ Status plug_in(const StateDir& state, Record& record, const Netns& netns, Conver
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, network, netns, inside, route));
     } else {
-        AH_CHECK(check_alone(netns)); // a neighbour would be filtered unasked
+        AH_CHECK(net::check_alone(netns)); // a neighbour would be filtered unasked
         AH_CHECK(plug_in_place(network, inside));
         AH_CHECK(state.write(record)); // what the host's rules go by, before there are any
     }
     if (record.posture == Posture::filtered)
         AH_CHECK(keep_netns(state, record, netns));
-    return put_host_rules(state, record, deadline);
+    return nft::put_host_rules(state, record, deadline);
 }
 
-Result<bool> look_again(Record& record, Conversations& inside, const Deadline& deadline)
+Result<bool> look_again(Record& record, net::Conversations& inside, const state::Deadline& deadline)
 {
     if (record.posture != Posture::filtered || !record.network)
         return false;
     // A link-local address comes with every container that starts. It is always denied anyway; that
     // it may speak to the container matters on the container's own links, and those are compared.
-    const auto never = always_denied(record.network->pool);
-    const auto sorted = [&never](Network network) {
-        std::erase_if(network.node,
-                      [&never](const Prefix& address) { return is_covered(address, never); });
+    const auto never = rules::always_denied(record.network->pool);
+    const auto sorted = [&never](rules::Network network) {
+        std::erase_if(network.node, [&never](const rules::Prefix& address) {
+            return rules::is_covered(address, never);
+        });
         std::ranges::sort(network.links);
-        std::ranges::sort(network.node, {}, &Prefix::text);
-        std::ranges::sort(network.guest, {}, &Prefix::text);
+        std::ranges::sort(network.node, {}, &rules::Prefix::text);
+        std::ranges::sort(network.guest, {}, &rules::Prefix::text);
         return network;
     };
-    Network now = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
+    rules::Network now = *record.network;
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     AH_TRY(now.node, own_addresses(route, record));
     if (record.technique == Technique::in_place) {
         now.links.clear();
@@ -294,79 +297,80 @@ Result<bool> look_again(Record& record, Conversations& inside, const Deadline& d
     return true;
 }
 
-Status open_link(Record& record, Conversations& inside, const Deadline& deadline)
+Status open_link(Record& record, net::Conversations& inside, const state::Deadline& deadline)
 {
     if (record.technique != Technique::veth)
         return {};
-    const Network network = record.network.value_or(Network());
-    const Subnet subnet = network.subnet.value_or(Subnet());
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
-    const Link outer{
-        .index = network.link, .name = link_name(record.key), .kind = "veth", .mac = {}};
-    const Link inner{
-        .index = network.links.front(), .name = inside_link, .kind = "veth", .mac = {}};
-    const std::array within = {add_address(inner.index, subnet.inside()), set_link(inner, Flag::up),
-                               add_neighbour(inner.index, subnet.gateway(), outer.name, End::host)};
+    const rules::Network network = record.network.value_or(rules::Network());
+    const rules::Subnet subnet = network.subnet.value_or(rules::Subnet());
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
+    const net::Link outer{
+        .index = network.link, .name = rules::link_name(record.key), .kind = "veth", .mac = {}};
+    const net::Link inner{
+        .index = network.links.front(), .name = rules::inside_link, .kind = "veth", .mac = {}};
+    const std::array within = {
+        net::add_address(inner.index, subnet.inside()), net::set_link(inner, net::Flag::up),
+        net::add_neighbour(inner.index, subnet.gateway(), outer.name, net::End::host)};
     AH_CHECK(inside.route.send(within));
     const std::array without = {
-        add_address(outer.index, subnet.gateway()), set_link(outer, Flag::up),
-        add_neighbour(outer.index, subnet.inside(), outer.name, End::inside)};
+        net::add_address(outer.index, subnet.gateway()), net::set_link(outer, net::Flag::up),
+        net::add_neighbour(outer.index, subnet.inside(), outer.name, net::End::inside)};
     AH_CHECK(route.send(without));
     if (record.posture == Posture::filtered) {
-        const Step step = add_default_route(inner.index, subnet.gateway());
+        const net::Step step = net::add_default_route(inner.index, subnet.gateway());
         AH_CHECK(inside.route.send({&step, 1}));
     }
-    auto answers = route.list(ask_route(subnet.gateway(), subnet.inside()));
+    auto answers = route.list(net::ask_route(subnet.gateway(), subnet.inside()));
     const auto answer = answers && !answers->empty()
-                            ? read_answer(answers->front())
-                            : Result<RouteAnswer>(std::unexpected(
+                            ? net::read_answer(answers->front())
+                            : Result<net::RouteAnswer>(std::unexpected(
                                   answers ? Error{Code::network_setup_failed, 0, "no answer"}
                                           : std::move(answers).error()));
-    return judge_route(answer, subnet, outer.index);
+    return net::judge_route(answer, subnet, outer.index);
 }
 
-Status check_link(const Record& record, Conversations& inside, const Deadline& deadline,
+Status check_link(const Record& record, net::Conversations& inside, const state::Deadline& deadline,
                   std::vector<std::string>* notes)
 {
     if (record.technique != Technique::veth || !record.network || !record.network->subnet)
         return {};
-    const Network& network = *record.network;
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
-    const std::string name = link_name(record.key);
-    const Link outer{
-        .index = network.link, .name = name, .kind = {}, .mac = mac_of(name, End::host)};
+    const rules::Network& network = *record.network;
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
+    const std::string name = rules::link_name(record.key);
+    const net::Link outer{
+        .index = network.link, .name = name, .kind = {}, .mac = net::mac_of(name, net::End::host)};
     AH_CHECK(check_end(route, outer, network.subnet->gateway(), outer.name, notes));
-    const Link inner{.index = network.links.front(),
-                     .name = inside_link,
-                     .kind = {},
-                     .mac = mac_of(outer.name, End::inside)};
+    const net::Link inner{.index = network.links.front(),
+                          .name = rules::inside_link,
+                          .kind = {},
+                          .mac = net::mac_of(outer.name, net::End::inside)};
     return check_end(inside.route, inner, network.subnet->inside(),
-                     std::string(inside_link) + " of the container", nullptr);
+                     std::string(rules::inside_link) + " of the container", nullptr);
 }
 
-Status unplug(const StateDir& state, Record& record)
+Status unplug(const state::StateDir& state, Record& record)
 {
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was refused is not known: " + noted.error().what);
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
+    AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (here != record.host_netns) {
         AH_CHECK(check_all_gone(record));
         unkeep_netns(state, record);
         return release_subnets(state, record);
     }
-    const Deadline deadline(patience_for_teardown);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
-    const std::string name = link_name(record.key);
+    const state::Deadline deadline(patience_for_teardown);
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
+    const std::string name = rules::link_name(record.key);
     // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
     // period of the kernel's; in this order they pass it together. The link may end meanwhile by
     // itself, with the namespace of its other end.
-    AH_TRY(const auto link, find_link(route, name));
+    AH_TRY(const auto link, net::find_link(route, name));
     if (link) {
-        const Step down = set_link(*link, Flag::down);
+        const net::Step down = net::set_link(*link, net::Flag::down);
         AH_CHECK(unless_gone(route.send({&down, 1})));
     }
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
-    const auto dropped = drop_rules(state, record, nftables, deadline);
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
+    const auto dropped = nft::drop_rules(state, record, nftables, deadline);
     AH_CHECK(remove_leftover(route, name));
     // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
     unkeep_netns(state, record);

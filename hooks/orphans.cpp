@@ -47,7 +47,7 @@ int keep_id(const nlattr* attribute, void* data)
     return MNL_CB_OK;
 }
 
-Step ask_id(int netns)
+net::Step ask_id(int netns)
 {
     alignas(nlmsghdr) std::array<char, 64> buffer{};
     nlmsghdr* const header = mnl_nlmsg_put_header(buffer.data());
@@ -56,26 +56,26 @@ Step ask_id(int netns)
     mnl_nlmsg_put_extra_header(header, sizeof(rtgenmsg));
     mnl_attr_put_u32(header, NETNSA_FD, static_cast<std::uint32_t>(netns));
     const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {"ask which namespace that is", Message(bytes, bytes + header->nlmsg_len)};
+    return {"ask which namespace that is", net::Message(bytes, bytes + header->nlmsg_len)};
 }
 
 struct Remains {
     std::set<std::string> keys;                // of links, chains, elements, reservations
     std::map<std::string, std::int32_t> peers; // by the key of the link
-    std::vector<Prefix> guests;
+    std::vector<rules::Prefix> guests;
     bool empty() const { return keys.empty() && guests.empty(); }
 };
 
-Status look_at_links(Netlink& route, Remains& remains)
+Status look_at_links(net::Netlink& route, Remains& remains)
 {
-    AH_TRY(const auto messages, route.list(list_links()));
-    for (const Message& message : messages) {
-        AH_TRY(const Link link, read_link(message));
-        const auto key = key_of_link(link.name);
+    AH_TRY(const auto messages, route.list(net::list_links()));
+    for (const net::Message& message : messages) {
+        AH_TRY(const net::Link link, net::read_link(message));
+        const auto key = nft::key_of_link(link.name);
         if (!key || link.kind != "veth")
             continue;
         std::int32_t peer = our_own;
-        if (mnl_attr_parse(header_of(message), sizeof(ifinfomsg), keep_peer, &peer) < 0)
+        if (mnl_attr_parse(net::header_of(message), sizeof(ifinfomsg), keep_peer, &peer) < 0)
             return fail(Code::network_setup_failed, "read a link: broken attributes");
         remains.keys.insert(key->text());
         remains.peers.emplace(key->text(), peer);
@@ -85,28 +85,28 @@ Status look_at_links(Netlink& route, Remains& remains)
 
 Status look_at_reservations(const std::string& path, Remains& remains)
 {
-    AH_TRY(const auto state, StateDir::existing(path));
+    AH_TRY(const auto state, state::StateDir::existing(path));
     if (!state)
         return {};
-    const auto held = held_subnets(*state);
+    const auto held = state::held_subnets(*state);
     if (!held && held.error().number == ENOENT)
         return {}; // emptied
     AH_CHECK(held);
-    for (const Hold& hold : *held)
+    for (const state::Hold& hold : *held)
         remains.keys.insert(hold.key);
     return {};
 }
 
-Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nftables)
+Result<Remains> look_around(const std::string& path, net::Netlink& route, net::Netlink& nftables)
 {
     Remains remains;
     AH_CHECK(look_at_reservations(path, remains));
-    auto rules = ask_run_rules(nftables);
+    auto rules = nft::ask_run_rules(nftables);
     if (!rules && rules.error().number == EPERM)
         return Remains(); // who may not even look there (a rootless user) has put nothing there
     AH_CHECK(rules, "list the host's rules");
     for (const std::string& link : rules->links) {
-        if (const auto key = key_of_link(link))
+        if (const auto key = nft::key_of_link(link))
             remains.keys.insert(key->text());
     }
     remains.guests = std::move(rules->guests);
@@ -115,12 +115,12 @@ Result<Remains> look_around(const std::string& path, Netlink& route, Netlink& nf
 }
 
 // Most of what stands is a run's that has its record.
-Status leave_out_runs(const StateDir& state, Remains& remains)
+Status leave_out_runs(const state::StateDir& state, Remains& remains)
 {
     AH_TRY(const auto runs, state.runs());
     for (const RunKey& run : runs)
         remains.keys.erase(run.text());
-    AH_TRY(remains.guests, unclaimed_guests(state, std::move(remains.guests), {}));
+    AH_TRY(remains.guests, nft::unclaimed_guests(state, std::move(remains.guests), {}));
     return {};
 }
 
@@ -128,10 +128,10 @@ Status leave_out_runs(const StateDir& state, Remains& remains)
 Result<std::vector<std::vector<pid_t>>> inhabitants()
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<pid_t>> found;
-    AH_TRY(const FileIdentity here, namespace_of(0, "net"));
-    AH_TRY(const auto pids, every_process());
+    AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
+    AH_TRY(const auto pids, state::every_process());
     for (const pid_t pid : pids) {
-        const auto there = namespace_of(pid, "net");
+        const auto there = state::namespace_of(pid, "net");
         if (there && *there != here)
             found[{there->device, there->inode}].push_back(pid);
         if (!there && there.error().number != ENOENT && there.error().number != ESRCH)
@@ -145,10 +145,10 @@ Result<std::vector<std::vector<pid_t>>> inhabitants()
 }
 
 // By whoever of them still lives; nothing when all have ended meanwhile.
-Result<std::optional<Netns>> open_netns(const std::vector<pid_t>& pids)
+Result<std::optional<net::Netns>> open_netns(const std::vector<pid_t>& pids)
 {
     for (const pid_t pid : pids) {
-        auto netns = netns_of(pid);
+        auto netns = net::netns_of(pid);
         if (netns)
             return *std::move(netns);
         if (netns.error().number != ESRCH && netns.error().number != ENOENT)
@@ -159,22 +159,22 @@ Result<std::optional<Netns>> open_netns(const std::vector<pid_t>& pids)
 
 struct Living {
     std::set<std::int32_t> ids = {our_own};
-    std::vector<Prefix> addresses; // looked for only where there are guests
+    std::vector<rules::Prefix> addresses; // looked for only where there are guests
 };
 
-Status add_addresses(const Netns& netns, Living& living)
+Status add_addresses(const net::Netns& netns, Living& living)
 {
-    AH_TRY(auto inside, talk_inside(netns, Deadline(patience_for_orphans)));
-    AH_TRY(const auto messages, inside.route.list(list_addresses()));
-    for (const Message& message : messages) {
-        AH_TRY(const auto address, read_address(message), "read the addresses");
+    AH_TRY(auto inside, net::talk_inside(netns, state::Deadline(patience_for_orphans)));
+    AH_TRY(const auto messages, inside.route.list(net::list_addresses()));
+    for (const net::Message& message : messages) {
+        AH_TRY(const auto address, net::read_address(message), "read the addresses");
         if (address)
             living.addresses.push_back(*address);
     }
     return {};
 }
 
-Result<Living> who_lives(const Remains& remains, Netlink& route)
+Result<Living> who_lives(const Remains& remains, net::Netlink& route)
 {
     Living living;
     AH_TRY(const auto all, inhabitants());
@@ -184,8 +184,8 @@ Result<Living> who_lives(const Remains& remains, Netlink& route)
             continue;
         AH_TRY(const auto answers, route.list(ask_id(netns->fd.get())));
         std::int32_t id = no_id;
-        for (const Message& message : answers)
-            (void)mnl_attr_parse(header_of(message), sizeof(rtgenmsg), keep_id, &id);
+        for (const net::Message& message : answers)
+            (void)mnl_attr_parse(net::header_of(message), sizeof(rtgenmsg), keep_id, &id);
         if (id != no_id) // else no link leads there
             living.ids.insert(id);
         if (!remains.guests.empty())
@@ -201,18 +201,18 @@ Result<Record> nobody(const std::string& key)
     record.key = key;
     record.posture = Posture::filtered;
     record.technique = Technique::veth;
-    record.network = Network();
-    AH_TRY(record.host_netns, namespace_of(0, "net"));
+    record.network = rules::Network();
+    AH_TRY(record.host_netns, state::namespace_of(0, "net"));
     return record;
 }
 
 // Whether it was removed.
-Result<bool> remove_orphan(const StateDir& state, const std::string& text)
+Result<bool> remove_orphan(const state::StateDir& state, const std::string& text)
 {
     AH_TRY(const RunKey key, RunKey::parse(text));
     if (state.has_run(key))
         return false;
-    AH_TRY(const auto lock, RunLock::try_take(state, key));
+    AH_TRY(const auto lock, state::RunLock::try_take(state, key));
     if (!lock || state.has_run(key))
         return false;
     AH_TRY(Record record, nobody(text));
@@ -220,35 +220,37 @@ Result<bool> remove_orphan(const StateDir& state, const std::string& text)
     return true;
 }
 
-Status remove_guests(const StateDir& state, std::vector<Prefix> guests, const Living& living,
-                     Netlink& nftables, Swept& swept)
+Status remove_guests(const state::StateDir& state, std::vector<rules::Prefix> guests,
+                     const Living& living, net::Netlink& nftables, state::Swept& swept)
 {
-    std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, living.addresses); });
+    std::erase_if(guests, [&](const rules::Prefix& guest) {
+        return rules::is_covered(guest, living.addresses);
+    });
     if (guests.empty())
         return {};
     Record record;
     record.posture = Posture::filtered;
     record.technique = Technique::in_place;
-    record.network = Network();
+    record.network = rules::Network();
     record.network->guest = guests;
-    AH_CHECK(drop_rules(state, record, nftables, Deadline(patience_for_orphans)));
-    for (const Prefix& guest : guests)
+    AH_CHECK(nft::drop_rules(state, record, nftables, state::Deadline(patience_for_orphans)));
+    for (const rules::Prefix& guest : guests)
         swept.removed.push_back(guest.text());
     return {};
 }
 
 } // namespace
 
-Result<Swept> sweep_orphans(const std::string& state_path)
+Result<state::Swept> sweep_orphans(const std::string& state_path)
 {
-    const Deadline deadline(patience_for_orphans);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
+    const state::Deadline deadline(patience_for_orphans);
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     AH_TRY(Remains remains, look_around(state_path, route, nftables));
-    Swept swept;
+    state::Swept swept;
     if (remains.empty())
         return swept;
-    AH_TRY(const StateDir state, StateDir::open(state_path));
+    AH_TRY(const state::StateDir state, state::StateDir::open(state_path));
     AH_CHECK(leave_out_runs(state, remains));
     if (remains.empty())
         return swept;

@@ -30,7 +30,7 @@ std::string_view remedy_for(int number)
     }
 }
 
-ProbeAnswer answer_from(std::string_view name, const Status& done)
+state::ProbeAnswer answer_from(std::string_view name, const Status& done)
 {
     if (done)
         return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
@@ -45,11 +45,11 @@ ProbeAnswer answer_from(std::string_view name, const Status& done)
         std::string(name), false, step, error.number, std::string(remedy_for(error.number)), false};
 }
 
-HostRun a_run(Posture posture)
+nft::HostRun a_run(Posture posture)
 {
-    HostRun run{nobodys_key, posture, Technique::veth, {}};
+    nft::HostRun run{nobodys_key, posture, Technique::veth, {}};
     run.network.broker_ports = {1};
-    run.network.subnet = *Subnet::parse("198.18.0.0/30", Code::network_setup_failed);
+    run.network.subnet = *rules::Subnet::parse("198.18.0.0/30", Code::network_setup_failed);
     run.network.link = 2;
     run.network.links = {3};
     return run;
@@ -58,10 +58,10 @@ HostRun a_run(Posture posture)
 // What follows must not happen to the host, so success is not believed.
 Status leave_host()
 {
-    const auto before = namespace_of(0, "net");
+    const auto before = state::namespace_of(0, "net");
     if (::unshare(CLONE_NEWNET) != 0)
         return fail_errno("unshare(CLONE_NEWNET)", errno);
-    const auto after = namespace_of(0, "net");
+    const auto after = state::namespace_of(0, "net");
     if (!before || !after || *before == *after)
         return fail(Code::network_setup_failed, "compare the namespaces");
     return {};
@@ -71,27 +71,27 @@ Status leave_host()
 // own. The kernel asks who may before it looks for the link.
 Status may_change_host()
 {
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)));
-    const std::vector<Step> steps{remove_link_named(link_name(nobodys_key))};
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, state::Deadline(patience)));
+    const std::vector<net::Step> steps{net::remove_link_named(rules::link_name(nobodys_key))};
     const Status done = route.send(steps);
     return done || done.error().number == ENODEV ? Status() : done;
 }
 
-Status seal(Netlink& nftables)
+Status seal(net::Netlink& nftables)
 {
     const UniqueFd here(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!here)
         return fail_errno("open the namespace", errno);
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, Deadline(patience)));
-    AH_CHECK(route.send(make_veth(link_name(nobodys_key), "ahprobe", here.get())));
-    return nftables.send(load_host_rules(a_run(Posture::sealed)));
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, state::Deadline(patience)));
+    AH_CHECK(route.send(net::make_veth(rules::link_name(nobodys_key), "ahprobe", here.get())));
+    return nftables.send(nft::load_host_rules(a_run(Posture::sealed)));
 }
 
-Status filter(Netlink& nftables)
+Status filter(net::Netlink& nftables)
 {
-    const HostRun run = a_run(Posture::filtered);
-    AH_CHECK(nftables.send(load_host_rules(run)));
-    const std::vector<Step> gone = drop_host_rules(run);
+    const nft::HostRun run = a_run(Posture::filtered);
+    AH_CHECK(nftables.send(nft::load_host_rules(run)));
+    const std::vector<net::Step> gone = nft::drop_host_rules(run);
     AH_CHECK(nftables.send(gone));
     return {};
 }
@@ -100,9 +100,9 @@ Status filter(Netlink& nftables)
 Status filter_inside()
 {
     AH_CHECK(leave_host());
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, Deadline(patience)));
-    const InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
-    return nftables.send(load_inside_table(plan, Standing::none));
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, state::Deadline(patience)));
+    const nft::InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
+    return nftables.send(nft::load_inside_table(plan, nft::Standing::none));
 }
 
 } // namespace
@@ -115,7 +115,8 @@ std::string probe_network()
     Status filtered;
     if (!sealed) {
         filtered = sealed;
-    } else if (auto nftables = Netlink::open(NETLINK_NETFILTER, Deadline(patience)); !nftables) {
+    } else if (auto nftables = net::Netlink::open(NETLINK_NETFILTER, state::Deadline(patience));
+               !nftables) {
         sealed = std::unexpected(std::move(nftables).error());
     } else {
         sealed = seal(*nftables);
@@ -123,7 +124,7 @@ std::string probe_network()
     }
     if (sealed && filtered)
         filtered = filter_inside();
-    ProbeAnswers answers;
+    state::ProbeAnswers answers;
     answers.answers = {answer_from("can_seal", sealed), answer_from("can_filter", filtered)};
     return to_json(answers);
 }

@@ -56,11 +56,11 @@ int await_connection(int socket, std::chrono::milliseconds bound)
     return number;
 }
 
-Result<int> ask_port(const Netns& netns, const Place& place, const Deadline& deadline)
+Result<int> ask_port(const net::Netns& netns, const Place& place, const state::Deadline& deadline)
 {
     int number = ETIMEDOUT;
     for (const std::chrono::milliseconds bound : bounds) {
-        AH_TRY(const UniqueFd socket, socket_inside(netns), "ask for the broker from inside");
+        AH_TRY(const UniqueFd socket, net::socket_inside(netns), "ask for the broker from inside");
         number = begin_connection(socket.get(), place);
         if (number == EINPROGRESS)
             number = await_connection(socket.get(), std::min(bound, deadline.left()));
@@ -70,10 +70,11 @@ Result<int> ask_port(const Netns& netns, const Place& place, const Deadline& dea
     return number;
 }
 
-std::string tables_of_others(const Deadline& deadline)
+std::string tables_of_others(const state::Deadline& deadline)
 {
-    auto nftables = Netlink::open(NETLINK_NETFILTER, deadline);
-    const auto rules = nftables ? ask_all(*nftables, shared_table()) : Result<Ruleset>(Ruleset());
+    auto nftables = net::Netlink::open(NETLINK_NETFILTER, deadline);
+    const auto rules = nftables ? nft::ask_all(*nftables, nft::shared_table())
+                                : Result<nft::Ruleset>(nft::Ruleset());
     std::string names;
     for (const std::string& name : rules ? rules->others : std::vector<std::string>()) {
         if (!name.starts_with("netdev anchorhold-"))
@@ -83,17 +84,17 @@ std::string tables_of_others(const Deadline& deadline)
 }
 
 std::unexpected<Error> dropped(const Place& place, int number, const std::string& hook,
-                               const Deadline& deadline)
+                               const state::Deadline& deadline)
 {
     const std::string doing =
-        "tcp from inside to " + dotted(place.address) + ":" + std::to_string(place.port);
+        "tcp from inside to " + rules::dotted(place.address) + ":" + std::to_string(place.port);
     return fail(Code::network_setup_failed, system_error(doing, number).what +
                                                 "; another firewall drops it on the host's hook " +
                                                 hook + " (" + tables_of_others(deadline) +
                                                 "), let links ah* in");
 }
 
-std::uint16_t likely_port(const PortRange& ports)
+std::uint16_t likely_port(const rules::PortRange& ports)
 {
     for (const std::uint16_t port : {std::uint16_t{443}, std::uint16_t{80}}) {
         if (ports.first <= port && port <= ports.last)
@@ -103,7 +104,7 @@ std::uint16_t likely_port(const PortRange& ports)
 }
 
 // The first few that the list names for tcp, single addresses before ranges. A list may be long.
-std::vector<Place> places_to_try(const Network& network)
+std::vector<Place> places_to_try(const rules::Network& network)
 {
     constexpr std::size_t most_looked_at = 64;
     constexpr std::size_t most = 4;
@@ -114,10 +115,12 @@ std::vector<Place> places_to_try(const Network& network)
         for (auto reach = network.allow.begin(); reach != end && places.size() < most; ++reach) {
             if (!reach->to.is_v4() || reach->ports.udp || reach->to.is_single() != single)
                 continue;
-            const std::uint32_t base = RoutedRange::of(reach->to).base;
+            const std::uint32_t base = state::RoutedRange::of(reach->to).base;
             const Place place{single ? base : base + 1, likely_port(reach->ports)};
-            const auto to = Prefix::parse(dotted(place.address), Code::network_setup_failed);
-            if (to && judge(network, *to, place.port, false).ruling == Ruling::allowed)
+            const auto to =
+                rules::Prefix::parse(rules::dotted(place.address), Code::network_setup_failed);
+            if (to &&
+                rules::judge(network, *to, place.port, false).ruling == rules::Ruling::allowed)
                 places.push_back(place);
         }
     }
@@ -125,46 +128,46 @@ std::vector<Place> places_to_try(const Network& network)
 }
 
 // As the container's packets would travel, by rules for where they come from too.
-Result<bool> has_route(Netlink& route, const Network& network, const Place& place)
+Result<bool> has_route(net::Netlink& route, const rules::Network& network, const Place& place)
 {
-    const std::uint32_t inside = network.subnet.value_or(Subnet()).inside();
-    const auto answers = route.list(ask_route(inside, place.address, network.link));
-    if (!answers && (is_no_route(answers.error().number) || answers.error().number == EXDEV))
+    const std::uint32_t inside = network.subnet.value_or(rules::Subnet()).inside();
+    const auto answers = route.list(net::ask_route(inside, place.address, network.link));
+    if (!answers && (net::is_no_route(answers.error().number) || answers.error().number == EXDEV))
         return false;
     AH_CHECK(answers);
     if (answers->empty())
         return false;
-    AH_TRY(const RouteAnswer answer, read_answer(answers->front()));
+    AH_TRY(const net::RouteAnswer answer, net::read_answer(answers->front()));
     return answer.type == RTN_UNICAST;
 }
 
 struct Attempt {
     Place place;
     UniqueFd socket;
-    Connection connection;
+    net::Connection connection;
 };
 
-Result<std::vector<Attempt>> begin_all(const Netns& netns, std::uint32_t from,
+Result<std::vector<Attempt>> begin_all(const net::Netns& netns, std::uint32_t from,
                                        const std::vector<Place>& places)
 {
     std::vector<Attempt> attempts;
     for (const Place& place : places) {
-        AH_TRY(UniqueFd socket, socket_inside(netns), "ask for the way out from inside");
+        AH_TRY(UniqueFd socket, net::socket_inside(netns), "ask for the way out from inside");
         (void)begin_connection(socket.get(), place); // the tracking tells what came of it
         sockaddr_in self = {};
         socklen_t size = sizeof self;
         if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&self), &size) != 0)
             return fail_errno("ask for the way out from inside", errno);
-        const Connection connection{from, ntohs(self.sin_port), place.address, place.port};
+        const net::Connection connection{from, ntohs(self.sin_port), place.address, place.port};
         attempts.push_back({place, std::move(socket), connection});
     }
     return attempts;
 }
 
-Result<bool> any_left(Netlink& tracking, const std::vector<Attempt>& attempts)
+Result<bool> any_left(net::Netlink& tracking, const std::vector<Attempt>& attempts)
 {
     for (const Attempt& attempt : attempts) {
-        AH_TRY(const bool tracked, is_tracked(tracking, attempt.connection));
+        AH_TRY(const bool tracked, net::is_tracked(tracking, attempt.connection));
         if (tracked)
             return true;
     }
@@ -173,9 +176,9 @@ Result<bool> any_left(Netlink& tracking, const std::vector<Attempt>& attempts)
 
 // 0: one left. Else what the first came to; a reset is forgotten by the tracking at once, so it
 // counts as an answer from outside.
-Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
-                            const std::vector<Place>& places, Netlink& tracking,
-                            const Deadline& deadline)
+Result<int> ask_for_way_out(const net::Netns& netns, std::uint32_t from,
+                            const std::vector<Place>& places, net::Netlink& tracking,
+                            const state::Deadline& deadline)
 {
     int number = ETIMEDOUT;
     for (const std::chrono::milliseconds bound : bounds) {
@@ -183,7 +186,7 @@ Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
         AH_TRY(const bool at_once, any_left(tracking, attempts));
         if (at_once)
             return 0;
-        const Deadline round(std::min(bound, deadline.left()));
+        const state::Deadline round(std::min(bound, deadline.left()));
         bool all_ended = true;
         for (const Attempt& attempt : attempts) {
             const int came_to = await_connection(attempt.socket.get(), round.left());
@@ -203,18 +206,18 @@ Result<int> ask_for_way_out(const Netns& netns, std::uint32_t from,
 }
 
 // A kernel without ctnetlink refuses every question alike.
-std::optional<Error> cannot_tell(Netlink& tracking)
+std::optional<Error> cannot_tell(net::Netlink& tracking)
 {
-    const auto asked = is_tracked(tracking, {});
+    const auto asked = net::is_tracked(tracking, {});
     return asked ? std::nullopt : std::optional(asked.error());
 }
 
 } // namespace
 
-Status probe_brokers(const Record& record, const Netns& netns, const Deadline& deadline)
+Status probe_brokers(const Record& record, const net::Netns& netns, const state::Deadline& deadline)
 {
-    const Network network = record.network.value_or(Network());
-    const Subnet subnet = network.subnet.value_or(Subnet());
+    const rules::Network network = record.network.value_or(rules::Network());
+    const rules::Subnet subnet = network.subnet.value_or(rules::Subnet());
     for (const std::uint16_t port : network.broker_ports) {
         AH_TRY(const int number, ask_port(netns, {subnet.gateway(), port}, deadline));
         if (number == 0 || number == ECONNREFUSED)
@@ -224,12 +227,12 @@ Status probe_brokers(const Record& record, const Netns& netns, const Deadline& d
     return {};
 }
 
-Status probe_forwarding(Record& record, const Netns& netns, const Deadline& deadline)
+Status probe_forwarding(Record& record, const net::Netns& netns, const state::Deadline& deadline)
 {
-    const Network network = record.network.value_or(Network());
+    const rules::Network network = record.network.value_or(rules::Network());
     if (!network.subnet || record.posture != Posture::filtered)
         return {};
-    AH_TRY(auto route, Netlink::open(NETLINK_ROUTE, deadline));
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     std::vector<Place> places;
     for (const Place& place : places_to_try(network)) {
         AH_TRY(const bool routed, has_route(route, network, place));
@@ -238,7 +241,7 @@ Status probe_forwarding(Record& record, const Netns& netns, const Deadline& dead
     }
     if (places.empty())
         return {};
-    AH_TRY(auto tracking, Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(auto tracking, net::Netlink::open(NETLINK_NETFILTER, deadline));
     if (const auto obstacle = cannot_tell(tracking)) {
         record.advice.push_back("whether another firewall drops what was granted is not known: " +
                                 obstacle->what);

@@ -76,7 +76,7 @@ std::string ask(const char* name)
 // "::ffff:1.2.3.4" becomes "1.2.3.4"; what has a range's length here is a single address.
 std::string canonical(std::string_view line)
 {
-    const auto address = Prefix::parse(line, Code::network_setup_failed);
+    const auto address = rules::Prefix::parse(line, Code::network_setup_failed);
     if (!address)
         return {};
     const std::string text = address->text();
@@ -127,9 +127,9 @@ public:
             (void)end();
     }
 
-    std::vector<std::string> hear(const Deadline& deadline)
+    std::vector<std::string> hear(const state::Deadline& deadline)
     {
-        const auto lines = read_to_end(in_.get(), most_answer + INET6_ADDRSTRLEN, deadline);
+        const auto lines = state::read_to_end(in_.get(), most_answer + INET6_ADDRSTRLEN, deadline);
         heard_ = lines.has_value();
         return end() && heard_ ? addresses_in(*lines) : std::vector<std::string>();
     }
@@ -156,10 +156,10 @@ private:
 
 } // namespace
 
-Result<std::vector<PinnedName>> resolve_names(const std::vector<std::string>& names,
-                                              const Deadline& deadline)
+Result<std::vector<rules::PinnedName>> resolve_names(const std::vector<std::string>& names,
+                                                     const state::Deadline& deadline)
 {
-    std::vector<PinnedName> pinned;
+    std::vector<rules::PinnedName> pinned;
     while (pinned.size() < names.size()) {
         const std::size_t begin = pinned.size();
         const std::size_t end = std::min(names.size(), begin + most_at_once);
@@ -179,11 +179,11 @@ Result<std::string> run_resolve(std::span<char* const> names)
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({}));
     AH_TRY(const auto pinned,
-           resolve_names({names.begin(), names.end()}, Deadline(patience_for_names)),
+           resolve_names({names.begin(), names.end()}, state::Deadline(patience_for_names)),
            "resolve names");
     json::Writer writer;
     writer.begin_object();
-    for (const PinnedName& name : pinned)
+    for (const rules::PinnedName& name : pinned)
         writer.strings(name.name, name.addresses);
     writer.end_object();
     return writer.take() + "\n";

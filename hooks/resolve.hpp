@@ -16,8 +16,8 @@ namespace anchorhold {
 
 // In the order given; addresses canonical, sorted, each once. None where there are none, where
 // nobody could say, and where it was not said in time.
-Result<std::vector<PinnedName>> resolve_names(const std::vector<std::string>& names,
-                                              const Deadline& deadline);
+Result<std::vector<rules::PinnedName>> resolve_names(const std::vector<std::string>& names,
+                                                     const state::Deadline& deadline);
 
 // `anchorhold-hook resolve NAME...`: the line it prints, {"github.com":["140.82.121.3"]}. Gives up
 // every capability first: what answers from outside is read by libraries of the host's.

@@ -19,7 +19,7 @@
 namespace anchorhold {
 namespace {
 
-std::string enforced_path(const StateDir& state, const RunKey& key)
+std::string enforced_path(const state::StateDir& state, const RunKey& key)
 {
     return state.inside_path(key) + "/enforced";
 }
@@ -27,14 +27,14 @@ std::string enforced_path(const StateDir& state, const RunKey& key)
 // Are we where the shim was, and is it still there to hear how this ends?
 Status check_caller(const Record& record)
 {
-    AH_TRY(const std::string boot, boot_id());
-    AH_TRY(const FileIdentity net, namespace_of(0, "net"));
-    AH_TRY(const FileIdentity pid, namespace_of(0, "pid"));
+    AH_TRY(const std::string boot, state::boot_id());
+    AH_TRY(const FileIdentity net, state::namespace_of(0, "net"));
+    AH_TRY(const FileIdentity pid, state::namespace_of(0, "pid"));
     if (record.boot_id != boot || record.host_pidns != pid || record.host_netns != net) {
         return fail(Code::network_setup_failed,
                     "the runtime runs its hooks in other namespaces than it was started in");
     }
-    if (!is_alive(record.creator)) {
+    if (!state::is_alive(record.creator)) {
         return fail(Code::network_setup_failed,
                     "the process that asked for this container is gone");
     }
@@ -43,7 +43,8 @@ Status check_caller(const Record& record)
 
 // Only where no table can tell: a table of ours in the namespace says it at once, and reading a
 // thousand records does not.
-Status check_nobody_elses(const StateDir& state, const Record& record, const FileIdentity& netns)
+Status check_nobody_elses(const state::StateDir& state, const Record& record,
+                          const FileIdentity& netns)
 {
     AH_TRY(const auto living, state.living_in(netns));
     for (const Record& other : living) {
@@ -63,12 +64,12 @@ void take_over(const Confined& confined, Record& record)
     record.advice.insert(record.advice.end(), confined.notes.begin(), confined.notes.end());
 }
 
-Status empty_namespace(const StateDir& state, const Netns& netns, Record& record,
-                       const Deadline& deadline)
+Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
+                       const state::Deadline& deadline)
 {
     Confined confined;
-    AH_TRY(auto inside, talk_inside(netns, deadline));
-    const InsidePlan plan = inside_plan(record);
+    AH_TRY(auto inside, net::talk_inside(netns, deadline));
+    const nft::InsidePlan plan = inside_plan(record);
     AH_CHECK(hold_table(inside, plan, Moment::created, false, confined));
     if (!confined.has(verified::drop_table))
         AH_CHECK(check_nobody_elses(state, record, netns.identity));
@@ -78,13 +79,13 @@ Status empty_namespace(const StateDir& state, const Netns& netns, Record& record
 }
 
 // Rules before links, everywhere; then the links, and what the kernel says of it all.
-Status connect_namespace(const StateDir& state, const Netns& netns, Record& record,
-                         const Deadline& deadline)
+Status connect_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
+                         const state::Deadline& deadline)
 {
     Confined confined;
-    AH_TRY(auto inside, talk_inside(netns, deadline));
+    AH_TRY(auto inside, net::talk_inside(netns, deadline));
     AH_CHECK(plug_in(state, record, netns, inside, deadline));
-    const InsidePlan plan = inside_plan(record);
+    const nft::InsidePlan plan = inside_plan(record);
     AH_CHECK(hold_table(inside, plan, Moment::created, true, confined));
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
     AH_CHECK(open_link(record, inside, deadline));
@@ -104,7 +105,8 @@ Status connect_namespace(const StateDir& state, const Netns& netns, Record& reco
 }
 
 // Nothing is made: what the sandbox's run verified holds here too.
-Status join_pod(const StateDir& state, const Netns& netns, Record& record, const Deadline& deadline)
+Status join_pod(const state::StateDir& state, const net::Netns& netns, Record& record,
+                const state::Deadline& deadline)
 {
     AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline));
     for (const std::string& word : holder.verified) {
@@ -116,8 +118,8 @@ Status join_pod(const StateDir& state, const Netns& netns, Record& record, const
     return {};
 }
 
-Status apply(const StateDir& state, Record& record, const ContainerState& told,
-             const Deadline& deadline)
+Status apply(const state::StateDir& state, Record& record, const state::ContainerState& told,
+             const state::Deadline& deadline)
 {
     AH_CHECK(check_caller(record));
     if (told.id != record.id) {
@@ -126,7 +128,7 @@ Status apply(const StateDir& state, Record& record, const ContainerState& told,
     }
     if (told.pid == 0)
         return fail(Code::network_setup_failed, "the runtime names no process of the container");
-    AH_TRY(const Netns netns, netns_of(told.pid));
+    AH_TRY(const net::Netns netns, net::netns_of(told.pid));
     if (netns.identity == record.host_netns)
         return fail(Code::network_setup_failed, "the container is in the host's network namespace");
     record.init = netns.init;
@@ -156,11 +158,11 @@ std::string enforced_text(const Record& record)
     return text;
 }
 
-Status publish(const StateDir& state, const RunKey& key, Record& record)
+Status publish(const state::StateDir& state, const RunKey& key, Record& record)
 {
-    AH_CHECK(replace_file(enforced_path(state, key), enforced_text(record), 0444));
+    AH_CHECK(state::replace_file(enforced_path(state, key), enforced_text(record), 0444));
     // The runtime has read config.json by now. Left edited, it is put back at teardown.
-    if (const auto done = put_back(state, record); !done)
+    if (const auto done = state::put_back(state, record); !done)
         record.advice.push_back("config.json still holds our edits: " + done.error().what);
     record.state = RunState::enforced;
     return state.write(record);
@@ -168,7 +170,7 @@ Status publish(const StateDir& state, const RunKey& key, Record& record)
 
 // What is in the namespace stays: it only tightens, and dies with it. What is outside goes at once;
 // the shim's teardown asks again.
-void undo(const StateDir& state, const RunKey& key, Record record, const Error& error)
+void undo(const state::StateDir& state, const RunKey& key, Record record, const Error& error)
 {
     if (record.network)
         (void)unplug(state, record);
@@ -181,10 +183,10 @@ void undo(const StateDir& state, const RunKey& key, Record record, const Error& 
 
 } // namespace
 
-Status up(const StateDir& state, const RunKey& key, std::string_view generation,
-          const Result<ContainerState>& told, const Deadline& deadline)
+Status up(const state::StateDir& state, const RunKey& key, std::string_view generation,
+          const Result<state::ContainerState>& told, const state::Deadline& deadline)
 {
-    AH_TRY(const RunLock lock, RunLock::take(state, key, deadline.left()));
+    AH_TRY(const state::RunLock lock, state::RunLock::take(state, key, deadline.left()));
     AH_TRY(const auto planned, state.read(key));
     if (!planned || planned->generation != generation || planned->state != RunState::planned)
         return fail(Code::network_setup_failed, "no such run is planned");

@@ -48,8 +48,8 @@ Status check_available(const Request& request)
 {
     for (const Endpoint& endpoint : request.endpoints)
         AH_CHECK(check_endpoint(endpoint, request));
-    for (const AllowRule& rule : request.allow) {
-        const auto* const name = std::get_if<NamePattern>(&rule.to);
+    for (const rules::AllowRule& rule : request.allow) {
+        const auto* const name = std::get_if<rules::NamePattern>(&rule.to);
         if (name != nullptr && !name->is_exact()) {
             return fail(Code::posture_unavailable,
                         "allow " + name->text() +

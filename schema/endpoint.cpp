@@ -33,13 +33,13 @@ Result<std::string> parse_host(std::string_view text, Code code)
     const bool bracketed = text.starts_with('[') && text.ends_with(']');
     if (bracketed)
         text = text.substr(1, text.size() - 2);
-    AH_TRY(const Destination host, parse_destination(text, code));
-    const auto* name = std::get_if<NamePattern>(&host);
+    AH_TRY(const rules::Destination host, rules::parse_destination(text, code));
+    const auto* name = std::get_if<rules::NamePattern>(&host);
     const bool is_v6 = text.find(':') != std::string_view::npos;
     if ((name != nullptr && !name->is_exact()) || is_v6 != bracketed ||
         text.find('/') != std::string_view::npos)
         return fail(code, in_quotes(text) + " is not a host: a name, an IPv4 address or [IPv6]");
-    const std::string canonical = text_of(host);
+    const std::string canonical = rules::text_of(host);
     return canonical.substr(0, canonical.find('/'));
 }
 

@@ -60,7 +60,7 @@ std::string escape(std::string_view text, std::size_t limit, std::string_view al
     std::string out;
     std::size_t at = 0;
     while (at < text.size()) {
-        const Utf8Step step = utf8_step(text.substr(at));
+        const json::Utf8Step step = json::utf8_step(text.substr(at));
         const std::string_view piece = text.substr(at, step.length == 0 ? 1 : step.length);
         if (at + piece.size() > limit)
             return out + "...";

@@ -21,18 +21,19 @@ const Endpoint* beyond(const std::vector<Endpoint>& endpoints, const std::vector
 
 // What `except` and `deny` take out holds for the whole of a list.
 bool denies_no_less(const Record& holder, const Request& request,
-                    const std::vector<AllowRule>& deny)
+                    const std::vector<rules::AllowRule>& deny)
 {
-    Network alone;
-    const Network shared = holder.network.value_or(Network());
+    rules::Network alone;
+    const rules::Network shared = holder.network.value_or(rules::Network());
     alone.names = shared.names;
-    compile(request.allow, deny, alone);
-    return std::ranges::all_of(alone.deny,
-                               [&shared](const Reach& reach) { return is_in(shared.deny, reach); });
+    rules::compile(request.allow, deny, alone);
+    return std::ranges::all_of(
+        alone.deny, [&shared](const rules::Reach& reach) { return is_in(shared.deny, reach); });
 }
 
 // Does the pod's network lead nowhere that the request does not name?
-bool permits(const Request& request, const Record& holder, const std::vector<AllowRule>& deny)
+bool permits(const Request& request, const Record& holder,
+             const std::vector<rules::AllowRule>& deny)
 {
     if (beyond(holder.endpoints, request.endpoints) != nullptr)
         return false;
@@ -47,8 +48,8 @@ bool permits(const Request& request, const Record& holder, const std::vector<All
         return request.egress == Egress::open;
     std::vector<std::string> asked;
     asked.reserve(request.allow.size());
-    for (const AllowRule& rule : request.allow)
-        asked.push_back(text_of(rule));
+    for (const rules::AllowRule& rule : request.allow)
+        asked.push_back(rules::text_of(rule));
     return denies_no_less(holder, request, deny) &&
            std::ranges::all_of(holder.allow,
                                [&asked](const std::string& rule) { return is_in(asked, rule); });
@@ -65,13 +66,15 @@ bool wants_more(const Request& request, const Record& holder)
     return holder.posture < Posture::filtered ||
            std::ranges::any_of(
                request.allow,
-               [&holder](const AllowRule& rule) { return !is_in(holder.allow, text_of(rule)); });
+               [&holder](const rules::AllowRule& rule) {
+                   return !is_in(holder.allow, rules::text_of(rule));
+               });
 }
 
 } // namespace
 
 Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
-                                         const std::vector<AllowRule>& deny)
+                                         const std::vector<rules::AllowRule>& deny)
 {
     if (const Endpoint* const lacking = beyond(request.endpoints, holder.endpoints)) {
         return fail(Code::endpoint_unavailable, "endpoint " + lacking->name +

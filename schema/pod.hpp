@@ -15,6 +15,6 @@ namespace anchorhold {
 // `deny` is the policy's of now: what it, or an `except` of the request's, takes out of the list
 // must be out of the pod's as well, or the pod's network gives too much.
 Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
-                                         const std::vector<AllowRule>& deny);
+                                         const std::vector<rules::AllowRule>& deny);
 
 } // namespace anchorhold

@@ -144,7 +144,7 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
         AH_TRY(profile.endpoints, read_endpoints(*at));
     }
     if (const auto at = object.find("allow")) {
-        AH_TRY(profile.allow, read_rules(*at, ListKind::allow));
+        AH_TRY(profile.allow, rules::read_rules(*at, rules::ListKind::allow));
         if (profile.egress == Egress::open)
             return std::unexpected(at->wrong("bounds nothing while egress is open"));
     }
@@ -184,17 +184,17 @@ Result<std::string> read_path(json::View at)
 
 // Where the /30 of runs come from: room for two at least, and apart from what is denied to every
 // run, of which the pool becomes a part itself.
-Result<Prefix> read_pool(json::View at)
+Result<rules::Prefix> read_pool(json::View at)
 {
     AH_TRY(const std::string text, at.string());
-    const auto pool = Prefix::parse(text, Code::invalid_policy);
+    const auto pool = rules::Prefix::parse(text, Code::invalid_policy);
     if (!pool)
         return std::unexpected(at.wrong(pool.error().what));
     if (!pool->is_v4() || pool->length() < 8 || pool->length() > 29)
         return std::unexpected(at.expected("a prefix of IPv4 between /8 and /29"));
-    for (const Prefix& denied : always_denied(Network::default_pool())) {
+    for (const rules::Prefix& denied : rules::always_denied(rules::Network::default_pool())) {
         const bool overlaps = denied.contains(*pool) || pool->contains(denied);
-        if (overlaps && denied != Network::default_pool())
+        if (overlaps && denied != rules::Network::default_pool())
             return std::unexpected(at.wrong("meets " + denied.text() + ", which no run reaches"));
     }
     return *pool;
@@ -245,10 +245,10 @@ Status read_bounds(json::View root, Policy& policy)
         }
     }
     if (const auto at = root.find("allow"); at && !at->is_null()) {
-        AH_TRY(policy.allow, read_rules(*at, ListKind::allow));
+        AH_TRY(policy.allow, rules::read_rules(*at, rules::ListKind::allow));
     }
     if (const auto at = root.find("deny")) {
-        AH_TRY(policy.deny, read_rules(*at, ListKind::deny));
+        AH_TRY(policy.deny, rules::read_rules(*at, rules::ListKind::deny));
     }
     return {};
 }

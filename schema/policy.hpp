@@ -43,7 +43,7 @@ struct Profile {
     std::string name;
     Egress egress = Egress::off;
     std::vector<Endpoint> endpoints; // unix paths may hold {id}
-    std::optional<std::vector<AllowRule>> allow;
+    std::optional<std::vector<rules::AllowRule>> allow;
     Require require = Require::best;
     bool cri = false; // of a handler whose engine makes pods: their containers share one network
     std::vector<std::pair<std::string, std::string>> env; // in the file's order
@@ -58,11 +58,11 @@ struct Policy {
     Egress ceiling = Egress::off;
     std::vector<std::string> sockets; // absolute directories
     std::vector<TcpTarget> tcp_endpoints;
-    std::vector<std::string> annotation_profiles; // names
-    std::optional<std::vector<AllowRule>> allow;  // nothing: no bound
-    std::vector<AllowRule> deny;
+    std::vector<std::string> annotation_profiles;       // names
+    std::optional<std::vector<rules::AllowRule>> allow; // nothing: no bound
+    std::vector<rules::AllowRule> deny;
     Switches switches;
-    Prefix pool = Network::default_pool();
+    rules::Prefix pool = rules::Network::default_pool();
     std::map<std::string, Profile> profiles; // "off" always there; "open" when it exists
 
     Policy(); // the built-in closed default

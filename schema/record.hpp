@@ -56,10 +56,10 @@ struct Record {
     std::string replaced_netns; // what stood in config.json before we gave it its own
     std::uint64_t drops = 0;
     std::uint64_t drops_before = 0; // of them, those that tables counted which were replaced since
-    std::vector<Denied> denied;     // oldest first
-    bool more_denied = false;       // there was no room for all: there may be more
-    std::optional<Network> network; // of a sealed or filtered run
-    std::string delegate;           // absolute path of the runtime below
+    std::vector<rules::Denied> denied;     // oldest first
+    bool more_denied = false;              // there was no room for all: there may be more
+    std::optional<rules::Network> network; // of a sealed or filtered run
+    std::string delegate;                  // absolute path of the runtime below
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
     std::string boot_id;

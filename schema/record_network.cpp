@@ -32,10 +32,10 @@ Status read_number(json::View object, std::string_view name, Range range, Number
     return {};
 }
 
-Result<Prefix> read_prefix(json::View at)
+Result<rules::Prefix> read_prefix(json::View at)
 {
     AH_TRY(const std::string text, at.string());
-    const auto prefix = Prefix::parse(text, Code::network_setup_failed);
+    const auto prefix = rules::Prefix::parse(text, Code::network_setup_failed);
     if (!prefix)
         return std::unexpected(at.wrong(prefix.error().what));
     return prefix;
@@ -74,25 +74,26 @@ void write_protocol(json::Writer& out, bool udp)
 }
 
 // A rule without its parts would be another rule, so none of them has a default.
-Result<Reach> read_reach(json::View object)
+Result<rules::Reach> read_reach(json::View object)
 {
     AH_CHECK(object.object());
     for (const std::string_view name : {"to", "protocol", "port", "endPort"}) {
         if (!object.find(name))
             return std::unexpected(object.wrong("has no " + in_quotes(name)));
     }
-    AH_TRY(const Prefix to, read_prefix(object.find("to").value_or(object)));
-    Reach reach{to, {}};
+    AH_TRY(const rules::Prefix to, read_prefix(object.find("to").value_or(object)));
+    rules::Reach reach{to, {}};
     AH_CHECK(read_protocol(object, reach.ports.udp));
     AH_CHECK(read_number(object, "port", {1, most_port}, reach.ports.first));
     AH_CHECK(read_number(object, "endPort", {reach.ports.first, most_port}, reach.ports.last));
     return reach;
 }
 
-void write_reaches(json::Writer& out, std::string_view name, const std::vector<Reach>& reaches)
+void write_reaches(json::Writer& out, std::string_view name,
+                   const std::vector<rules::Reach>& reaches)
 {
     out.key(name).begin_array();
-    for (const Reach& reach : reaches) {
+    for (const rules::Reach& reach : reaches) {
         out.begin_object().member("to", reach.to.text());
         write_protocol(out, reach.ports.udp);
         out.key("port").integer(reach.ports.first);
@@ -104,42 +105,43 @@ void write_reaches(json::Writer& out, std::string_view name, const std::vector<R
 Result<std::string> read_address(json::View at)
 {
     AH_TRY(std::string text, at.string());
-    const auto prefix = Prefix::parse(text, Code::network_setup_failed);
+    const auto prefix = rules::Prefix::parse(text, Code::network_setup_failed);
     if (!prefix || text.contains('/'))
         return std::unexpected(at.expected("an address"));
     return text;
 }
 
-Result<PinnedName> read_name(json::View object)
+Result<rules::PinnedName> read_name(json::View object)
 {
     AH_CHECK(object.object());
     const auto at = object.find("name");
     if (!at)
         return std::unexpected(object.wrong("has no \"name\""));
-    PinnedName pinned;
+    rules::PinnedName pinned;
     AH_TRY(pinned.name, at->string());
-    const auto name = NamePattern::parse(pinned.name, Code::network_setup_failed);
+    const auto name = rules::NamePattern::parse(pinned.name, Code::network_setup_failed);
     if (!name || !name->is_exact())
         return std::unexpected(at->expected("a host name"));
     AH_CHECK(read_each(object, "addresses", read_address, pinned.addresses));
     return pinned;
 }
 
-void write_names(json::Writer& out, const std::vector<PinnedName>& names)
+void write_names(json::Writer& out, const std::vector<rules::PinnedName>& names)
 {
     out.key("names").begin_array();
-    for (const PinnedName& pinned : names) {
+    for (const rules::PinnedName& pinned : names) {
         out.begin_object().member("name", pinned.name);
         out.strings("addresses", pinned.addresses).end_object();
     }
     out.end_array();
 }
 
-void write_prefixes(json::Writer& out, std::string_view name, const std::vector<Prefix>& prefixes)
+void write_prefixes(json::Writer& out, std::string_view name,
+                    const std::vector<rules::Prefix>& prefixes)
 {
     std::vector<std::string> texts;
     texts.reserve(prefixes.size());
-    for (const Prefix& prefix : prefixes)
+    for (const rules::Prefix& prefix : prefixes)
         texts.push_back(prefix.text());
     out.strings(name, texts);
 }
@@ -155,11 +157,11 @@ void write_numbers(json::Writer& out, std::string_view name, const std::vector<N
 
 constexpr Range link_range{0, std::numeric_limits<std::uint32_t>::max()};
 
-Status read_done(json::View object, Network& network)
+Status read_done(json::View object, rules::Network& network)
 {
     if (const auto at = object.find("subnet")) {
         AH_TRY(const std::string text, at->string());
-        const auto subnet = Subnet::parse(text, Code::network_setup_failed);
+        const auto subnet = rules::Subnet::parse(text, Code::network_setup_failed);
         if (!subnet)
             return std::unexpected(at->wrong(subnet.error().what));
         network.subnet = *subnet;
@@ -171,13 +173,13 @@ Status read_done(json::View object, Network& network)
     return read_each(object, "links", link, network.links);
 }
 
-Result<Denied> read_one_denied(json::View object)
+Result<rules::Denied> read_one_denied(json::View object)
 {
     AH_CHECK(object.object());
     const auto to = object.find("to");
     if (!to)
         return std::unexpected(object.wrong("has no \"to\""));
-    Denied denied;
+    rules::Denied denied;
     AH_TRY(denied.to, read_address(*to));
     AH_CHECK(read_number(object, "port", {0, most_port}, denied.port));
     AH_CHECK(read_protocol(object, denied.udp));
@@ -188,7 +190,7 @@ Result<Denied> read_one_denied(json::View object)
 
 } // namespace
 
-void write_network(json::Writer& out, const Network& network)
+void write_network(json::Writer& out, const rules::Network& network)
 {
     out.begin_object().member("pool", network.pool.text());
     out.key("enable_forwarding").boolean(network.enable_forwarding);
@@ -206,10 +208,10 @@ void write_network(json::Writer& out, const Network& network)
     out.end_object();
 }
 
-Result<Network> read_network(json::View object)
+Result<rules::Network> read_network(json::View object)
 {
     AH_CHECK(object.object());
-    Network network;
+    rules::Network network;
     if (const auto at = object.find("pool")) {
         AH_TRY(network.pool, read_prefix(*at));
     }
@@ -225,10 +227,10 @@ Result<Network> read_network(json::View object)
     return network;
 }
 
-void write_denied(json::Writer& out, const std::vector<Denied>& denied)
+void write_denied(json::Writer& out, const std::vector<rules::Denied>& denied)
 {
     out.begin_array();
-    for (const Denied& one : denied) {
+    for (const rules::Denied& one : denied) {
         out.begin_object().member("to", one.to);
         out.key("port").integer(one.port);
         write_protocol(out, one.udp);
@@ -237,12 +239,12 @@ void write_denied(json::Writer& out, const std::vector<Denied>& denied)
     out.end_array();
 }
 
-Result<std::vector<Denied>> read_denied(json::View array)
+Result<std::vector<rules::Denied>> read_denied(json::View array)
 {
     AH_TRY(const std::vector<json::View> items, array.array());
-    std::vector<Denied> denied;
+    std::vector<rules::Denied> denied;
     for (const json::View item : items) {
-        AH_TRY(Denied one, read_one_denied(item));
+        AH_TRY(rules::Denied one, read_one_denied(item));
         denied.push_back(std::move(one));
     }
     return denied;

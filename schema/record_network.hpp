@@ -11,9 +11,10 @@ namespace anchorhold {
 
 // A missing member keeps its default, an unknown one is passed over, a wrong one is refused with
 // its place: what is read here becomes rules and lines of a hosts file.
-void write_network(json::Writer& out, const Network& network); // the value of "network"
-Result<Network> read_network(json::View object);
-void write_denied(json::Writer& out, const std::vector<Denied>& denied); // the value of "denied"
-Result<std::vector<Denied>> read_denied(json::View array);
+void write_network(json::Writer& out, const rules::Network& network); // the value of "network"
+Result<rules::Network> read_network(json::View object);
+void write_denied(json::Writer& out,
+                  const std::vector<rules::Denied>& denied); // the value of "denied"
+Result<std::vector<rules::Denied>> read_denied(json::View array);
 
 } // namespace anchorhold

@@ -80,9 +80,9 @@ std::string joined(const std::vector<std::string>& words)
 }
 
 // One order for one set: the kernel's own is none.
-std::vector<Denied> by_time(std::vector<Denied> denied)
+std::vector<rules::Denied> by_time(std::vector<rules::Denied> denied)
 {
-    std::ranges::sort(denied, {}, [](const Denied& one) {
+    std::ranges::sort(denied, {}, [](const rules::Denied& one) {
         return std::tuple(one.last, one.to, one.port, one.udp);
     });
     return denied;
@@ -90,14 +90,14 @@ std::vector<Denied> by_time(std::vector<Denied> denied)
 
 constexpr const char* may_be_more = "there may be more: only so many can be remembered";
 
-void add_reaches(std::string_view verb, const std::vector<Reach>& reaches,
+void add_reaches(std::string_view verb, const std::vector<rules::Reach>& reaches,
                  std::vector<std::string>& lines)
 {
-    for (const Reach& reach : reaches)
+    for (const rules::Reach& reach : reaches)
         lines.push_back(std::string(verb) + " " + reach.text());
 }
 
-std::vector<std::string> network_lines(const std::optional<Network>& network)
+std::vector<std::string> network_lines(const std::optional<rules::Network>& network)
 {
     if (!network)
         return {};
@@ -110,7 +110,7 @@ std::vector<std::string> network_lines(const std::optional<Network>& network)
         lines.push_back("the host's tcp " + std::to_string(port));
     add_reaches("deny", network->deny, lines);
     add_reaches("allow", network->allow, lines);
-    for (const PinnedName& pinned : network->names)
+    for (const rules::PinnedName& pinned : network->names)
         lines.push_back(printable(pinned.name + " is " + joined(pinned.addresses), 1000));
     return lines;
 }
@@ -216,7 +216,7 @@ std::string render_runs(const std::vector<Record>& records)
 std::string render_denials(const Record& record)
 {
     std::vector<std::vector<std::string>> rows{{"LAST", "DESTINATION", "PORT", "PROTOCOL"}};
-    for (const Denied& one : by_time(record.denied)) {
+    for (const rules::Denied& one : by_time(record.denied)) {
         rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
                         one.port == 0 ? "-" : std::to_string(one.port), one.udp ? "UDP" : "TCP"});
     }

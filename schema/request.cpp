@@ -49,7 +49,7 @@ Status read_value(std::string_view word, const std::string& value, Asked& asked)
     } else if (word == "endpoints") {
         AH_TRY(asked.endpoints, parse_endpoints(value));
     } else if (word == "allow") {
-        AH_TRY(asked.allow, parse_allow(value));
+        AH_TRY(asked.allow, rules::parse_allow(value));
     } else if (word == "require") {
         if (value != "asked")
             return fail(Code::invalid_request, in_quotes(value) + " is not asked");
@@ -188,19 +188,20 @@ Status resolve_allow(const Sources& from, Request& request)
     }
     if (request.egress != Egress::allowlist)
         return {};
-    const std::vector<AllowRule> asked =
-        from.said.allow ? *from.said.allow : from.base.allow.value_or(std::vector<AllowRule>{});
+    const std::vector<rules::AllowRule> asked =
+        from.said.allow ? *from.said.allow
+                        : from.base.allow.value_or(std::vector<rules::AllowRule>{});
     request.allow = asked;
     if (from.said.allow && from.base.allow)
-        request.allow = intersect(*from.base.allow, request.allow);
+        request.allow = rules::intersect(*from.base.allow, request.allow);
     if (from.policy.allow)
-        request.allow = intersect(*from.policy.allow, request.allow);
-    if (request.allow.size() > most_rules) {
+        request.allow = rules::intersect(*from.policy.allow, request.allow);
+    if (request.allow.size() > rules::most_rules) {
         return fail(Code::invalid_request,
                     "what allow list and policy have in common is more than " +
-                        std::to_string(most_rules) + " rules");
+                        std::to_string(rules::most_rules) + " rules");
     }
-    request.allow = drop_denied(request.allow, from.policy.deny);
+    request.allow = rules::drop_denied(request.allow, from.policy.deny);
     if (!request.allow.empty())
         return {};
     if (request.require == Require::asked && !asked.empty())

@@ -24,7 +24,7 @@ using Annotations = std::vector<std::pair<std::string, std::string>>; // in the 
 struct Asked {
     std::optional<Egress> egress;
     std::optional<std::vector<Endpoint>> endpoints;
-    std::optional<std::vector<AllowRule>> allow;
+    std::optional<std::vector<rules::AllowRule>> allow;
     std::optional<Require> require;
     std::optional<std::string> profile;
     std::optional<Relay> relay; // asks for nothing: it opens nothing
@@ -52,12 +52,12 @@ enum class PodRole : std::uint8_t { none, sandbox, container };
 
 // Policy, profile and annotations resolved into one wish, already bounded by policy.
 struct Request {
-    Egress asked = Egress::off;      // the loosest that was asked for, for the record
-    Egress egress = Egress::off;     // after ceilings: never looser than `asked`
-    Why why = Why::as_asked;         // as_asked, nothing_asked, policy_ceiling, empty_allow
-    std::vector<Endpoint> endpoints; // {id} filled in
-    std::vector<bool> bounded;       // per endpoint: an annotation's, so `sockets` bounds it
-    std::vector<AllowRule> allow;    // of egress allowlist, never empty there
+    Egress asked = Egress::off;          // the loosest that was asked for, for the record
+    Egress egress = Egress::off;         // after ceilings: never looser than `asked`
+    Why why = Why::as_asked;             // as_asked, nothing_asked, policy_ceiling, empty_allow
+    std::vector<Endpoint> endpoints;     // {id} filled in
+    std::vector<bool> bounded;           // per endpoint: an annotation's, so `sockets` bounds it
+    std::vector<rules::AllowRule> allow; // of egress allowlist, never empty there
     Require require = Require::best;
     ProfileChoice profile;
     PodRole role = PodRole::none;

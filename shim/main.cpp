@@ -35,14 +35,14 @@ int main(int argc, char** argv)
 {
     settle_descriptors();
     const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
-    if (const auto text = text_asked_for(words.empty() ? words : words.subspan(1))) {
+    if (const auto text = tools::text_asked_for(words.empty() ? words : words.subspan(1))) {
         print(STDOUT_FILENO, *text);
         return 0;
     }
     const Session session = open_session(words);
-    const bool tool = !session.rest.empty() && is_tool(session.rest[0]);
-    Told told;
-    const Result<int> status = tool ? run_tool(session, told) : carry_out(session);
+    const bool tool = !session.rest.empty() && tools::is_tool(session.rest[0]);
+    tools::Told told;
+    const Result<int> status = tool ? tools::run_tool(session, told) : carry_out(session);
     print(STDERR_FILENO, told.remarks);
     print(STDOUT_FILENO, told.text);
     if (status)
@@ -50,5 +50,5 @@ int main(int argc, char** argv)
     const std::string line = error_line(session.invocation, status.error());
     append_to_log(log_target(session.invocation), line);
     print(STDERR_FILENO, line + "\n");
-    return session.invocation.verb == Verb::exec ? exec_refused : refused;
+    return session.invocation.verb == words::Verb::exec ? exec_refused : refused;
 }

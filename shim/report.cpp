@@ -56,16 +56,16 @@ std::string go_quoted(std::string_view line)
 
 } // namespace
 
-LogTarget log_target(const Invocation& invocation)
+LogTarget log_target(const words::Invocation& invocation)
 {
     LogTarget target;
-    if (const OptionAt* const format = invocation.last("log-format"))
-        target.format = format->value == "json" ? LogFormat::json : LogFormat::text;
-    const OptionAt* const log = invocation.last("log");
+    if (const words::OptionAt* const format = invocation.last("log-format"))
+        target.format = format->value == "json" ? words::LogFormat::json : words::LogFormat::text;
+    const words::OptionAt* const log = invocation.last("log");
     if (log == nullptr)
         return target;
     std::string_view path = log->value;
-    if (invocation.flavour == Flavour::crun) {
+    if (invocation.flavour == words::Flavour::crun) {
         // crun(1), --log: BACKEND:SPECIFIER, or a path.
         if (path.starts_with("journald:") || path.starts_with("syslog:"))
             return target;
@@ -77,7 +77,7 @@ LogTarget log_target(const Invocation& invocation)
     return target;
 }
 
-std::string error_line(const Invocation& invocation, const Error& error)
+std::string error_line(const words::Invocation& invocation, const Error& error)
 {
     std::string line = "anchorhold: ";
     if (!invocation.word.empty()) {
@@ -95,9 +95,9 @@ std::string error_line(const Invocation& invocation, const Error& error)
     return line + what + code;
 }
 
-std::string log_record(LogFormat format, std::string_view line, std::int64_t seconds)
+std::string log_record(words::LogFormat format, std::string_view line, std::int64_t seconds)
 {
-    if (format == LogFormat::json) {
+    if (format == words::LogFormat::json) {
         return R"({"level":"error","msg":)" + json_text(line) + R"(,"time":")" + rfc3339(seconds) +
                "\"}\n";
     }

@@ -4,8 +4,11 @@
 #include "hooks/state/files.hpp"
 #include "hooks/state/owned_path.hpp"
 #include "hooks/state/state_path.hpp"
-#include "shim/inspect/inspection.hpp"
 #include "shim/runtime/delegate.hpp"
+#include "shim/verbs/create.hpp"
+#include "shim/verbs/delete.hpp"
+#include "shim/verbs/exec.hpp"
+#include "shim/verbs/start.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,8 +29,8 @@ std::optional<std::string> environment(const char* name)
 Result<Policy> read_policy(const std::string& path, bool named)
 {
     // A link is fine where nobody else could have laid it, which is looked at below.
-    const auto resolved = resolve_root(path);
-    auto read = read_file(resolved ? *resolved : path, most_policy);
+    const auto resolved = state::resolve_root(path);
+    auto read = state::read_file(resolved ? *resolved : path, most_policy);
     if (!read) {
         read.error().code = Code::invalid_policy;
         return std::unexpected(std::move(read).error());
@@ -37,7 +40,7 @@ Result<Policy> read_policy(const std::string& path, bool named)
         return Policy();
     if (!text)
         return fail(Code::invalid_policy, "no policy at " + in_quotes(path));
-    AH_CHECK(check_owned_path(path, "policy", Code::invalid_policy));
+    AH_CHECK(state::check_owned_path(path, "policy", Code::invalid_policy));
     AH_TRY(auto policy, parse_policy(*std::move(text)), "policy " + path);
     return policy;
 }
@@ -45,35 +48,35 @@ Result<Policy> read_policy(const std::string& path, bool named)
 RootFacts root_facts()
 {
     // moby/sys/userns: any other map, or one that cannot be read, is not the initial one's.
-    const auto read = read_file("/proc/self/uid_map", 65536);
+    const auto read = state::read_file("/proc/self/uid_map", 65536);
     const std::optional<std::string> map = read ? *read : std::nullopt;
     RootFacts facts;
     facts.euid_0 = ::geteuid() == 0;
-    facts.initial_user_namespace = !map || state_path_for(0, *map, "") == "/run/anchorhold";
+    facts.initial_user_namespace = !map || state::state_path_for(0, *map, "") == "/run/anchorhold";
     facts.xdg_runtime_dir = environment("XDG_RUNTIME_DIR");
     facts.user = environment("USER");
     return facts;
 }
 
-Result<std::string> root_of(const Invocation& call)
+Result<std::string> root_of(const words::Invocation& call)
 {
-    if (const OptionAt* const root = call.last("root")) {
+    if (const words::OptionAt* const root = call.last("root")) {
         // runc cleans the path as text before it follows links (filepath.Abs), crun does not, and
         // resolves a relative one below the bundle.
         const std::filesystem::path path(root->value.empty() ? "." : root->value);
-        if (call.flavour == Flavour::runc)
-            return resolve_root(std::filesystem::absolute(path).lexically_normal().string());
+        if (call.flavour == words::Flavour::runc)
+            return state::resolve_root(std::filesystem::absolute(path).lexically_normal().string());
         if (path.is_relative()) {
             return fail(Code::invalid_request, "--root " + in_quotes(root->value) +
                                                    " is relative, which crun resolves below the "
                                                    "bundle; name it from /");
         }
-        return resolve_root(path.string());
+        return state::resolve_root(path.string());
     }
-    return resolve_root(default_root(call.flavour, root_facts()));
+    return state::resolve_root(default_root(call.flavour, root_facts()));
 }
 
-Result<std::optional<Record>> record_named(const StateDir& state, const std::string& root,
+Result<std::optional<Record>> record_named(const state::StateDir& state, const std::string& root,
                                            const std::string& word)
 {
     const auto id = ContainerId::parse(word);
@@ -85,17 +88,17 @@ Result<std::optional<Record>> record_named(const StateDir& state, const std::str
 // Whose delegate made the run that some word of the command line names.
 std::optional<std::string> recorded_delegate(const Session& session)
 {
-    const auto found = StateDir::existing(session.state_path);
-    const std::optional<StateDir> state = found ? *found : std::nullopt;
+    const auto found = state::StateDir::existing(session.state_path);
+    const std::optional<state::StateDir> state = found ? *found : std::nullopt;
     if (!state)
         return std::nullopt;
-    for (const Flavour flavour : {Flavour::runc, Flavour::crun}) {
-        const auto root = root_of(read_invocation(session.rest, flavour));
+    for (const words::Flavour flavour : {words::Flavour::runc, words::Flavour::crun}) {
+        const auto root = root_of(words::read_invocation(session.rest, flavour));
         for (const std::string& word : session.rest) {
             const auto read =
                 root ? record_named(*state, *root, word) : Result<std::optional<Record>>();
             const std::optional<Record> record = read ? *read : std::nullopt;
-            if (record && first_fit({record->delegate}))
+            if (record && runtime::first_fit({record->delegate}))
                 return record->delegate;
         }
     }
@@ -105,21 +108,21 @@ std::optional<std::string> recorded_delegate(const Session& session)
 Result<std::string> choose_delegate(const Session& session)
 {
     if (session.own.runtime || session.policy) {
-        return find_delegate(session.own.runtime,
-                             session.policy ? session.policy->runtime : std::nullopt);
+        return runtime::find_delegate(session.own.runtime,
+                                      session.policy ? session.policy->runtime : std::nullopt);
     }
     if (auto path = recorded_delegate(session))
         return *std::move(path);
-    return find_delegate(std::nullopt, std::nullopt);
+    return runtime::find_delegate(std::nullopt, std::nullopt);
 }
 
 // runc may be a link to crun.
-Flavour flavour_behind(const std::string& path)
+words::Flavour flavour_behind(const std::string& path)
 {
-    if (flavour_of(path) == Flavour::crun)
-        return Flavour::crun;
-    const auto target = resolve_root(path);
-    return flavour_of(target ? *target : path);
+    if (words::flavour_of(path) == words::Flavour::crun)
+        return words::Flavour::crun;
+    const auto target = state::resolve_root(path);
+    return words::flavour_of(target ? *target : path);
 }
 
 } // namespace
@@ -136,10 +139,10 @@ std::optional<std::string> profile_in_name(std::string_view argv0)
     return std::string(argv0);
 }
 
-std::string default_root(Flavour flavour, const RootFacts& facts)
+std::string default_root(words::Flavour flavour, const RootFacts& facts)
 {
     const std::string below = facts.xdg_runtime_dir.value_or("");
-    if (flavour == Flavour::crun)
+    if (flavour == words::Flavour::crun)
         return below.empty() ? "/run/crun" : below + "/crun";
     const bool rootless =
         !facts.euid_0 || (!facts.initial_user_namespace && facts.user.value_or("") != "root");
@@ -149,7 +152,7 @@ std::string default_root(Flavour flavour, const RootFacts& facts)
 Session open_session(std::span<const char* const> argv)
 {
     Session session;
-    Split split = split_own_options(argv.empty() ? argv : argv.subspan(1));
+    words::Split split = words::split_own_options(argv.empty() ? argv : argv.subspan(1));
     session.own = std::move(split.own);
     session.rest = std::move(split.rest);
     if (!argv.empty())
@@ -157,7 +160,7 @@ Session open_session(std::span<const char* const> argv)
     session.policy_path = session.own.policy.value_or(default_policy);
     session.policy = read_policy(session.policy_path, session.own.policy.has_value());
     const auto state_path =
-        session.own.state ? Result<std::string>(*session.own.state) : default_state_path();
+        session.own.state ? Result<std::string>(*session.own.state) : state::default_state_path();
     if (state_path)
         session.state_path = *state_path;
     if (auto path = choose_delegate(session)) {
@@ -165,8 +168,8 @@ Session open_session(std::span<const char* const> argv)
     } else {
         session.obstacle = std::move(path).error();
     }
-    session.invocation = read_invocation(session.rest, flavour_behind(session.delegate));
-    if (session.invocation.verb == Verb::other)
+    session.invocation = words::read_invocation(session.rest, flavour_behind(session.delegate));
+    if (session.invocation.verb == words::Verb::other)
         return session;
     const auto root = root_of(session.invocation);
     if (root)
@@ -185,24 +188,25 @@ Result<int> carry_out(const Session& session)
     if (session.obstacle)
         return std::unexpected(*session.obstacle);
     switch (session.invocation.verb) {
-    case Verb::create:
-    case Verb::run:
-    case Verb::restore:
-        AH_CHECK(check_words(session.invocation));
+    case words::Verb::create:
+    case words::Verb::run:
+    case words::Verb::restore:
+        AH_CHECK(words::check_words(session.invocation));
         if (!session.policy)
             return std::unexpected(session.policy.error());
-        return create_or_run(session);
-    case Verb::start: return start_container(session);
-    case Verb::exec: return exec_process(session);
-    case Verb::remove: return delete_container(session);
-    case Verb::other: return std::unexpected(exec_delegate(session.delegate, session.rest));
+        return verbs::create_or_run(session);
+    case words::Verb::start: return verbs::start_container(session);
+    case words::Verb::exec: return verbs::exec_process(session);
+    case words::Verb::remove: return verbs::delete_container(session);
+    case words::Verb::other:
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
     }
     std::abort(); // a byte that is no Verb
 }
 
 Result<std::optional<OwnRun>> find_own_run(const Session& session)
 {
-    const Invocation& call = session.invocation;
+    const words::Invocation& call = session.invocation;
     std::vector<std::string> ids;
     if (call.unknown) {
         ids = session.rest;
@@ -211,7 +215,8 @@ Result<std::optional<OwnRun>> find_own_run(const Session& session)
     }
     if (ids.empty() || session.state_path.empty() || session.root.empty())
         return std::optional<OwnRun>();
-    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    AH_TRY(const auto state, state::StateDir::existing(session.state_path),
+           "open the state directory");
     if (!state)
         return std::optional<OwnRun>();
     for (const std::string& word : ids) {

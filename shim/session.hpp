@@ -15,9 +15,9 @@
 namespace anchorhold {
 
 struct Session {
-    OwnOptions own;
+    words::OwnOptions own;
     std::vector<std::string> rest;
-    Invocation invocation;
+    words::Invocation invocation;
     std::optional<std::string> argv0_profile; // "ci" when called as anchorhold-ci
     std::string policy_path;
     // An Error when nothing may be created: the file is broken, or an option of ours was wrong.
@@ -35,11 +35,6 @@ Session open_session(std::span<const char* const> argv);
 // Carries out one command line: a verb of ours below, or the delegate in our place.
 Result<int> carry_out(const Session& session);
 
-Result<int> create_or_run(const Session& session);    // create.cpp
-Result<int> start_container(const Session& session);  // start.cpp
-Result<int> exec_process(const Session& session);     // exec.cpp
-Result<int> delete_container(const Session& session); // delete.cpp
-
 // "ci" of "/usr/bin/anchorhold-ci"; nothing for the names of our own programs.
 std::optional<std::string> profile_in_name(std::string_view argv0);
 
@@ -50,22 +45,15 @@ struct RootFacts { // what a delegate's default root hangs on
 };
 // runc, main.go and rootless_linux.go: /run/runc for root (but not for a root that a user namespace
 // made of USER), else below XDG_RUNTIME_DIR. crun, status.c: below XDG_RUNTIME_DIR whoever asks.
-std::string default_root(Flavour flavour, const RootFacts& facts);
+std::string default_root(words::Flavour flavour, const RootFacts& facts);
 
 // The run that the command line names, if it is one of ours. With an option that is not known any
 // word may be the id.
 struct OwnRun {
-    StateDir state;
+    state::StateDir state;
     RunKey key;
     Record record;
 };
 Result<std::optional<OwnRun>> find_own_run(const Session& session);
-
-// Does the container still wait for its start? Both runtimes keep exec.fifo until then (runc,
-// libcontainer/container_linux.go; crun, status.c).
-bool waits_to_start(const Session& session);
-// `delete --force` with the engine's own global options, but for its log; once more if that fails
-// (a cgroup that is still busy). What is left over then is gc's and the engine's: false.
-bool delete_by_force(const Session& session);
 
 } // namespace anchorhold

@@ -15,6 +15,10 @@
 #include <linux/netlink.h>
 
 using namespace anchorhold;
+using namespace anchorhold::net;
+using namespace anchorhold::nft;
+using namespace anchorhold::rules;
+using namespace anchorhold::state;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 Step find_connection(const Connection& connection)
 {
@@ -43,4 +43,4 @@ Result<bool> is_tracked(Netlink& netfilter, const Connection& connection)
     return !answers->empty();
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

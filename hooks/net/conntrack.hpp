@@ -4,7 +4,7 @@
 
 #include "hooks/net/netlink.hpp"
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 struct Connection { // IPv4 tcp; addresses and ports in host byte order
     std::uint32_t from = 0;
@@ -17,4 +17,4 @@ struct Connection { // IPv4 tcp; addresses and ports in host byte order
 Step find_connection(const Connection& connection);
 Result<bool> is_tracked(Netlink& netfilter, const Connection& connection);
 
-} // namespace anchorhold
+} // namespace anchorhold::net

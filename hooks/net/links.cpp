@@ -10,7 +10,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr unsigned first_link = 1; // LOOPBACK_IFINDEX in the kernel's include/net/flow.h
@@ -144,4 +144,4 @@ std::string text_of_mac(std::span<const std::uint8_t> bytes)
     return text;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 struct Link {
     unsigned index = 0;
@@ -42,4 +42,4 @@ std::vector<Link> strays_among(const std::vector<Link>& links, const std::vector
 std::string text_of(const Link& link);
 std::string text_of_mac(std::span<const std::uint8_t> bytes); // "06:23:45:67:89:ab"
 
-} // namespace anchorhold
+} // namespace anchorhold::net

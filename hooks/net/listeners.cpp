@@ -13,7 +13,7 @@
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr std::uint32_t listening = 1U << TCP_LISTEN;
@@ -57,4 +57,4 @@ Result<Listener> read_listener(const std::string& protocol, const Message& messa
                     address == "127.0.0.11"};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 struct Listener {
     std::string text;             // "tcp 127.0.0.1:8080"
@@ -24,4 +24,4 @@ struct ListenerQuestion {
 std::vector<ListenerQuestion> ask_for_listeners();
 Result<Listener> read_listener(const std::string& protocol, const Message& message);
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -15,7 +15,7 @@
 
 #include <linux/netlink.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr std::size_t receive_size = 32768; // what the kernel fills at most in a dump
@@ -86,7 +86,7 @@ void Netlink::Close::operator()(mnl_socket* socket) const noexcept
     mnl_socket_close(socket);
 }
 
-Result<Netlink> Netlink::open(int protocol, const Deadline& deadline)
+Result<Netlink> Netlink::open(int protocol, const state::Deadline& deadline)
 {
     Socket socket(mnl_socket_open2(protocol, SOCK_CLOEXEC));
     if (!socket)
@@ -192,4 +192,4 @@ Result<std::vector<Message>> Netlink::list(const Step& request)
     }
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

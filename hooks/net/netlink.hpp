@@ -16,7 +16,7 @@
 struct mnl_socket;
 struct nlmsghdr; // NOLINT(readability-identifier-naming): the kernel's name
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 using Message = std::vector<std::byte>; // one netlink message, header included
 
@@ -30,7 +30,7 @@ struct Step {
 class Netlink {
 public:
     // `protocol`: NETLINK_ROUTE, NETLINK_NETFILTER, NETLINK_SOCK_DIAG.
-    static Result<Netlink> open(int protocol, const Deadline& deadline);
+    static Result<Netlink> open(int protocol, const state::Deadline& deadline);
     // All steps in one datagram (an nftables transaction is one). Every step that asks for an
     // acknowledgement gets one; the first refusal is the error, with the kernel's own words.
     Status send(std::span<const Step> steps);
@@ -42,7 +42,7 @@ private:
         void operator()(mnl_socket* socket) const noexcept;
     };
     using Socket = std::unique_ptr<mnl_socket, Close>;
-    Netlink(Socket socket, const Deadline& deadline)
+    Netlink(Socket socket, const state::Deadline& deadline)
         : socket_(std::move(socket)), deadline_(deadline)
     {
     }
@@ -51,8 +51,8 @@ private:
     Result<std::vector<Message>> list_once(const Step& request);
 
     Socket socket_;
-    Deadline deadline_;
+    state::Deadline deadline_;
     std::uint32_t sent_ = 0; // messages so far; sequence numbers count from 1
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -3,7 +3,7 @@
 
 #include <libmnl/libmnl.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 NetlinkRequest::NetlinkRequest(std::uint16_t type, unsigned flags)
     : header_(mnl_nlmsg_put_header(buffer_.data()))
@@ -23,4 +23,4 @@ Step NetlinkRequest::finish(std::string doing) const
     return {std::move(doing), Message(bytes, bytes + header_->nlmsg_len)};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

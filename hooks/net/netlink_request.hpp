@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 class NetlinkRequest {
 public:
@@ -27,4 +27,4 @@ private:
     nlmsghdr* header_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -18,7 +18,7 @@
 
 #include <linux/netlink.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr std::size_t visit_stack = std::size_t{128} * 1024;
@@ -72,11 +72,11 @@ auto away(std::string_view doing, Enter enter, Visit visit) -> decltype(visit())
 Result<Netns> netns_of(pid_t pid)
 {
     const std::string doing = "open the network namespace of process " + std::to_string(pid);
-    AH_TRY(const auto before, identify(pid), doing);
+    AH_TRY(const auto before, state::identify(pid), doing);
     const std::string path = "/proc/" + std::to_string(pid) + "/ns/net";
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const int number = errno;
-    AH_TRY(const auto after, identify(pid), doing);
+    AH_TRY(const auto after, state::identify(pid), doing);
     if (!before || !after || *before != *after)
         return fail_errno(doing, ESRCH);
     if (!fd)
@@ -87,7 +87,7 @@ Result<Netns> netns_of(pid_t pid)
     return Netns{std::move(fd), {found.st_dev, found.st_ino}, *after};
 }
 
-Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline)
+Result<Conversations> talk_inside(const Netns& netns, const state::Deadline& deadline)
 {
     return away(
         "enter the container's network namespace",
@@ -114,9 +114,9 @@ Result<UniqueFd> socket_inside(const Netns& netns)
 
 Status check_alone(const Netns& netns)
 {
-    AH_TRY(const auto pids, every_process());
+    AH_TRY(const auto pids, state::every_process());
     for (const pid_t pid : pids) {
-        const auto other = namespace_of(pid, "net"); // gone meanwhile: not there
+        const auto other = state::namespace_of(pid, "net"); // gone meanwhile: not there
         if (pid != netns.init.pid && other && *other == netns.identity) {
             return fail(Code::network_setup_failed,
                         "process " + std::to_string(pid) +
@@ -127,7 +127,7 @@ Status check_alone(const Netns& netns)
     return {};
 }
 
-Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline)
+Result<std::vector<Link>> links_of_fresh_netns(const state::Deadline& deadline)
 {
     AH_TRY(auto route,
            away(
@@ -160,4 +160,4 @@ Result<std::optional<Link>> find_link(Netlink& route, const std::string& name)
     return link;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

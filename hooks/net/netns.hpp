@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 struct Netns {
     UniqueFd fd;
@@ -28,15 +28,15 @@ struct Conversations {
     Result<Netlink> nftables; // a kernel may have none
     Result<Netlink> sockets;  // sock_diag(7); likewise
 };
-Result<Conversations> talk_inside(const Netns& netns, const Deadline& deadline);
+Result<Conversations> talk_inside(const Netns& netns, const state::Deadline& deadline);
 
 // A tcp socket of the container's, non-blocking.
 Result<UniqueFd> socket_inside(const Netns& netns);
 
 // What this kernel puts into a namespace of its own accord.
-Result<std::vector<Link>> links_of_fresh_netns(const Deadline& deadline);
+Result<std::vector<Link>> links_of_fresh_netns(const state::Deadline& deadline);
 Result<std::vector<Link>> links_in(Netlink& route);
 // By name, without a list of all there are.
 Result<std::optional<Link>> find_link(Netlink& route, const std::string& name);
 
-} // namespace anchorhold
+} // namespace anchorhold::net

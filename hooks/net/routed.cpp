@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr std::uint32_t addresses = 4; // of a /30
@@ -17,7 +17,7 @@ bool hides_linkdown()
     for (const char* const which : {"all", "default"}) {
         const std::string path =
             std::string("/proc/sys/net/ipv4/conf/") + which + "/ignore_routes_with_linkdown";
-        const auto read = read_file(path, 64);
+        const auto read = state::read_file(path, 64);
         const std::string text = read ? read->value_or("") : "";
         if (!text.starts_with('0'))
             return true;
@@ -66,7 +66,7 @@ Status RoutedHost::list_all()
 
 Status RoutedHost::list(const std::vector<Step>& requests)
 {
-    std::vector<RoutedRange> ranges;
+    std::vector<state::RoutedRange> ranges;
     for (const Step& request : requests) {
         const auto messages = route_->list(request);
         if (!messages && messages.error().number == ENOENT)
@@ -78,11 +78,11 @@ Status RoutedHost::list(const std::vector<Step>& requests)
                 ranges.push_back(*range);
         }
     }
-    listed_ = RoutedList(std::move(ranges));
+    listed_ = state::RoutedList(std::move(ranges));
     return {};
 }
 
-Result<std::optional<RoutedRange>> RoutedHost::touching(const Subnet& subnet)
+Result<std::optional<state::RoutedRange>> RoutedHost::touching(const rules::Subnet& subnet)
 {
     auto broadest = listed_.touching(subnet);
     if (broadest || all_listed_)
@@ -99,4 +99,4 @@ Result<std::optional<RoutedRange>> RoutedHost::touching(const Subnet& subnet)
     return broadest;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

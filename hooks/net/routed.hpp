@@ -8,13 +8,13 @@
 #include "hooks/net/netlink.hpp"
 #include "hooks/state/subnets.hpp"
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 // `route` must live as long.
 class RoutedHost {
 public:
     static Result<RoutedHost> open(Netlink& route);
-    Result<std::optional<RoutedRange>> touching(const Subnet& subnet);
+    Result<std::optional<state::RoutedRange>> touching(const rules::Subnet& subnet);
 
 private:
     explicit RoutedHost(Netlink& route) : route_(&route) {}
@@ -22,8 +22,8 @@ private:
     Status list_all();
 
     Netlink* route_;
-    RoutedList listed_;
+    state::RoutedList listed_;
     bool all_listed_ = false;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -17,7 +17,7 @@
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr unsigned broadest = 8; // what is broader is a default route
@@ -165,14 +165,14 @@ Step list_routes()
     return request.finish("list routes");
 }
 
-Result<std::optional<RoutedRange>> read_route(const Message& message)
+Result<std::optional<state::RoutedRange>> read_route(const Message& message)
 {
     AH_TRY(const rtmsg* const route, body_of<rtmsg>(message, RTM_NEWROUTE), "read a route");
     if (route->rtm_family != AF_INET || (route->rtm_flags & RTM_F_CLONED) != 0 ||
         route->rtm_dst_len < broadest || sends_nowhere(route->rtm_type))
         return std::nullopt;
     AH_TRY(const RouteAttributes found, attributes_of_route(message), "read a route");
-    return RoutedRange{found.to, route->rtm_dst_len, found.link};
+    return state::RoutedRange{found.to, route->rtm_dst_len, found.link};
 }
 
 Step list_routing_rules()
@@ -231,7 +231,7 @@ Step match_route(std::uint32_t to)
     route.rtm_dst_len = whole_address;
     route.rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
     mnl_attr_put_u32(request.header(), RTA_DST, htonl(to));
-    return request.finish("match the route to " + dotted(to));
+    return request.finish("match the route to " + rules::dotted(to));
 }
 
 // ENETUNREACH: every table was asked, and has none. What a null route says is no such answer. A
@@ -277,7 +277,7 @@ bool is_on(const Message& message, unsigned link)
     return about && (*about)->ifa_index == link;
 }
 
-Result<std::optional<Prefix>> read_address(const Message& message)
+Result<std::optional<rules::Prefix>> read_address(const Message& message)
 {
     AH_TRY(const ifaddrmsg* const about, body_of<ifaddrmsg>(message, RTM_NEWADDR),
            "read an address");
@@ -293,12 +293,12 @@ Result<std::optional<Prefix>> read_address(const Message& message)
         ::inet_ntop(about->ifa_family, mnl_attr_get_payload(own), text.data(), text.size()) ==
             nullptr)
         return fail(Code::network_setup_failed, "read an address: of the wrong size");
-    AH_TRY(const Prefix address, Prefix::parse(text.data(), Code::network_setup_failed),
-           "read an address");
+    AH_TRY(const rules::Prefix address,
+           rules::Prefix::parse(text.data(), Code::network_setup_failed), "read an address");
     return address;
 }
 
-bool is_gateway(const Message& message, const Prefix& pool)
+bool is_gateway(const Message& message, const rules::Prefix& pool)
 {
     const auto about = body_of<ifaddrmsg>(message, RTM_NEWADDR);
     AddressAttributes found;
@@ -309,8 +309,8 @@ bool is_gateway(const Message& message, const Prefix& pool)
     constexpr std::size_t prefix = 2; // of link_name()
     const auto key = RunKey::parse(found.label.substr(std::min(prefix, found.label.size())));
     const std::uint32_t address = ntohl(mnl_attr_get_u32(found.local));
-    const RoutedRange range = RoutedRange::of(pool);
-    return key && link_name(key->text()) == found.label && range.base <= address &&
+    const state::RoutedRange range = state::RoutedRange::of(pool);
+    return key && rules::link_name(key->text()) == found.label && range.base <= address &&
            address <= range.last();
 }
 
@@ -327,7 +327,8 @@ Step ask_route(std::uint32_t from, std::uint32_t to, unsigned link)
     mnl_attr_put_u32(request.header(), RTA_SRC, htonl(from));
     if (link != 0)
         mnl_attr_put_u32(request.header(), RTA_IIF, link);
-    return request.finish("ask for the route from " + dotted(from) + " to " + dotted(to));
+    return request.finish("ask for the route from " + rules::dotted(from) + " to " +
+                          rules::dotted(to));
 }
 
 bool is_no_route(int number)
@@ -342,17 +343,17 @@ Result<RouteAnswer> read_answer(const Message& message)
     return RouteAnswer{route->rtm_type, found.link, found.hop};
 }
 
-Status judge_route(const Result<RouteAnswer>& answer, const Subnet& subnet, unsigned link)
+Status judge_route(const Result<RouteAnswer>& answer, const rules::Subnet& subnet, unsigned link)
 {
     const std::string found = obstacle(answer, link);
     if (found.empty())
         return {};
-    const std::string from = dotted(subnet.gateway());
-    const std::string to = dotted(subnet.inside());
+    const std::string from = rules::dotted(subnet.gateway());
+    const std::string to = rules::dotted(subnet.inside());
     return std::unexpected(Error{Code::network_setup_failed, answer ? 0 : answer.error().number,
                                  "packets from " + from + " to " + to + " would not go over link " +
                                      std::to_string(link) + ": " + found + " (ip route get " + to +
                                      " from " + from + ")"});
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 Step list_routes(); // IPv4, of all tables
 // The range a route takes. Nothing for one that sends nowhere (blackhole, unreachable, prohibit,
 // throw) and for one broader than a /8: that is a default, such as a VPN's 0.0.0.0/1.
-Result<std::optional<RoutedRange>> read_route(const Message& message);
+Result<std::optional<state::RoutedRange>> read_route(const Message& message);
 
 // One of the rules that say which table is asked, in the order of the list.
 struct RoutingRule {
@@ -34,7 +34,7 @@ Step list_routes_of(unsigned table); // ENOENT: there is no such table, which is
 Step match_route(std::uint32_t to);
 struct RouteMatch {
     bool known = false; // what it hides, from other tables or behind a null route, is not
-    std::optional<RoutedRange> range;
+    std::optional<state::RoutedRange> range;
     friend bool operator==(const RouteMatch&, const RouteMatch&) = default;
 };
 // `answers` is an error when the kernel refused: for no route, or for one that discards.
@@ -45,9 +45,9 @@ Step list_addresses(); // IPv4 and IPv6, of all links
 Step list_addresses_of(unsigned link);
 bool is_on(const Message& message, unsigned link); // an address of that link
 // Nothing for a family we do not know.
-Result<std::optional<Prefix>> read_address(const Message& message);
+Result<std::optional<rules::Prefix>> read_address(const Message& message);
 // The host's end of a run's link, at an address of that pool: there are as many as runs.
-bool is_gateway(const Message& message, const Prefix& pool);
+bool is_gateway(const Message& message, const rules::Prefix& pool);
 
 // How would a packet of the host's own travel `from` here `to` there (host byte order)? A list of
 // routes does not tell: rules come before tables. Asked when the addresses are set and the link is
@@ -67,6 +67,6 @@ struct RouteAnswer {
 Result<RouteAnswer> read_answer(const Message& message);
 // Good only if it goes straight over the run's own link. `answer` is an error when the kernel
 // refused: a route or rule that discards is one.
-Status judge_route(const Result<RouteAnswer>& answer, const Subnet& subnet, unsigned link);
+Status judge_route(const Result<RouteAnswer>& answer, const rules::Subnet& subnet, unsigned link);
 
-} // namespace anchorhold
+} // namespace anchorhold::net

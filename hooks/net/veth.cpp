@@ -17,7 +17,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
-namespace anchorhold {
+namespace anchorhold::net {
 namespace {
 
 constexpr std::uint8_t subnet_length = 30;
@@ -153,4 +153,4 @@ std::string mac_of(std::string_view name, End end)
     return text_of_mac(mac_bytes(name, end));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::net

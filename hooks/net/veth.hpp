@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::net {
 
 enum class End : std::uint8_t { host, inside };
 
@@ -30,4 +30,4 @@ Step add_default_route(unsigned link, std::uint32_t gateway); // a filtered run'
 // From the digits of the run's key in `name`, so that one is never another's.
 std::string mac_of(std::string_view name, End end); // "06:23:45:67:89:ab"
 
-} // namespace anchorhold
+} // namespace anchorhold::net

@@ -11,17 +11,17 @@
 namespace anchorhold::nft {
 namespace {
 
-bool is(const Prefix& prefix, Ip ip)
+bool is(const rules::Prefix& prefix, Ip ip)
 {
     return prefix.is_v4() == (ip == Ip::v4);
 }
 
-Bytes first_of(const Prefix& prefix)
+Bytes first_of(const rules::Prefix& prefix)
 {
     return {prefix.bytes().begin(), prefix.bytes().begin() + (prefix.is_v4() ? 4 : 16)};
 }
 
-Bytes last_of(const Prefix& prefix)
+Bytes last_of(const rules::Prefix& prefix)
 {
     Bytes last = first_of(prefix);
     for (std::size_t bit = prefix.length(); bit < last.size() * 8; ++bit)
@@ -88,16 +88,16 @@ Bytes key(const Bytes& address, std::uint8_t protocol, std::uint32_t port)
 }
 
 struct Holder {
-    Prefix to;
+    rules::Prefix to;
     Ports ports; // its own and those of all that hold it
 };
 
-void add_reaches(std::vector<Element>& elements, const std::vector<const Reach*>& sorted,
+void add_reaches(std::vector<Element>& elements, const std::vector<const rules::Reach*>& sorted,
                  std::uint8_t protocol)
 {
     std::vector<Holder> holders;
     for (std::size_t i = 0; i < sorted.size();) {
-        const Prefix& to = sorted[i]->to;
+        const rules::Prefix& to = sorted[i]->to;
         Ports own;
         for (; i < sorted.size() && sorted[i]->to == to; ++i)
             own.push_back({sorted[i]->ports.first, sorted[i]->ports.last});
@@ -115,10 +115,10 @@ void add_reaches(std::vector<Element>& elements, const std::vector<const Reach*>
 
 } // namespace
 
-std::vector<Element> ranges_of(const std::vector<Prefix>& prefixes, Ip ip)
+std::vector<Element> ranges_of(const std::vector<rules::Prefix>& prefixes, Ip ip)
 {
     std::vector<std::pair<Bytes, Bytes>> ranges;
-    for (const Prefix& prefix : prefixes) {
+    for (const rules::Prefix& prefix : prefixes) {
         if (is(prefix, ip))
             ranges.emplace_back(first_of(prefix), last_of(prefix));
     }
@@ -138,16 +138,16 @@ std::vector<Element> ranges_of(const std::vector<Prefix>& prefixes, Ip ip)
     return elements;
 }
 
-std::vector<Element> reaches_of(const std::vector<Reach>& reaches, Ip ip)
+std::vector<Element> reaches_of(const std::vector<rules::Reach>& reaches, Ip ip)
 {
     std::vector<Element> elements;
     for (const bool udp : {false, true}) {
-        std::vector<const Reach*> some;
-        for (const Reach& reach : reaches) {
+        std::vector<const rules::Reach*> some;
+        for (const rules::Reach& reach : reaches) {
             if (is(reach.to, ip) && reach.ports.udp == udp)
                 some.push_back(&reach);
         }
-        std::ranges::sort(some, {}, [](const Reach* reach) {
+        std::ranges::sort(some, {}, [](const rules::Reach* reach) {
             return std::pair(reach->to.bytes(), reach->to.length());
         });
         add_reaches(elements, some, udp ? IPPROTO_UDP : IPPROTO_TCP);
@@ -155,10 +155,10 @@ std::vector<Element> reaches_of(const std::vector<Reach>& reaches, Ip ip)
     return elements;
 }
 
-std::vector<Bytes> addresses_of(const std::vector<Prefix>& prefixes, Ip ip)
+std::vector<Bytes> addresses_of(const std::vector<rules::Prefix>& prefixes, Ip ip)
 {
     std::vector<Bytes> addresses;
-    for (const Prefix& prefix : prefixes) {
+    for (const rules::Prefix& prefix : prefixes) {
         if (is(prefix, ip))
             addresses.push_back(first_of(prefix));
     }

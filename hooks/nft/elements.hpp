@@ -11,12 +11,12 @@
 namespace anchorhold::nft {
 
 // For a set of addresses, kind ranges: of `prefixes`, those of that version.
-std::vector<Element> ranges_of(const std::vector<Prefix>& prefixes, Ip ip);
+std::vector<Element> ranges_of(const std::vector<rules::Prefix>& prefixes, Ip ip);
 // For a set of reaches, kind ranges.
-std::vector<Element> reaches_of(const std::vector<Reach>& reaches, Ip ip);
+std::vector<Element> reaches_of(const std::vector<rules::Reach>& reaches, Ip ip);
 
 // Keys of sets of the kind single: the first address of each prefix, and an interface's name.
-std::vector<Bytes> addresses_of(const std::vector<Prefix>& prefixes, Ip ip);
+std::vector<Bytes> addresses_of(const std::vector<rules::Prefix>& prefixes, Ip ip);
 Bytes bytes_of_link(const std::string& name);
 
 } // namespace anchorhold::nft

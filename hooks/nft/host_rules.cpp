@@ -10,24 +10,25 @@
 #include <cerrno>
 #include <linux/netlink.h>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 namespace {
 
 constexpr int most_tries = 100; // each takes a millisecond or less
 
 HostRun host_run(const Record& record)
 {
-    return {record.key, record.posture, record.technique, record.network.value_or(Network())};
+    return {record.key, record.posture, record.technique,
+            record.network.value_or(rules::Network())};
 }
 
-Result<bool> stands(Netlink& nftables, const HostRun& run)
+Result<bool> stands(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const auto planned, host_rules_lines(run));
     AH_TRY(const auto seen, ask_host_rules(nftables, run));
     return seen == planned;
 }
 
-Status load_and_compare(Netlink& nftables, const HostRun& run)
+Status load_and_compare(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
     auto loaded = nftables.send(add_host_rules(run, shared));
@@ -42,7 +43,8 @@ Status load_and_compare(Netlink& nftables, const HostRun& run)
         AH_TRY(good, stands(nftables, run), "read the host's rules back");
     }
     if (!good) {
-        return fail(Code::network_setup_failed, "the host's rules for " + link_name(run.key) +
+        return fail(Code::network_setup_failed, "the host's rules for " +
+                                                    rules::link_name(run.key) +
                                                     " read back differently than they were loaded");
     }
     return {};
@@ -50,12 +52,12 @@ Status load_and_compare(Netlink& nftables, const HostRun& run)
 
 // Held while rules are loaded that need what all runs share, and while that is taken away because
 // nobody does.
-Result<FileLock> lock_shared(const StateDir& state, const Deadline& deadline)
+Result<state::FileLock> lock_shared(const state::StateDir& state, const state::Deadline& deadline)
 {
-    return FileLock::take(state.path() + "/locks/network", deadline.left());
+    return state::FileLock::take(state.path() + "/locks/network", deadline.left());
 }
 
-Status drop_once(Netlink& nftables, const HostRun& run)
+Status drop_once(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const std::uint32_t generation, ask_generation(nftables));
     AH_TRY(const Unused unused, ask_unused(nftables, run));
@@ -64,7 +66,7 @@ Status drop_once(Netlink& nftables, const HostRun& run)
 
 // With what nobody needs any more. The lock keeps out who loads with this state directory; the
 // kernel, whoever else has changed anything since we looked.
-Status drop_with_unused(Netlink& nftables, const HostRun& run)
+Status drop_with_unused(net::Netlink& nftables, const HostRun& run)
 {
     for (int tries = 0; tries < most_tries; ++tries) {
         const auto dropped = drop_once(nftables, run);
@@ -79,17 +81,19 @@ Status drop_with_unused(Netlink& nftables, const HostRun& run)
 
 } // namespace
 
-Status put_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+Status put_host_rules(const state::StateDir& state, const Record& record,
+                      const state::Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     return load_and_compare(nftables, host_run(record));
 }
 
-Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline)
+Result<Held> hold_host_rules(const state::StateDir& state, const Record& record,
+                             const state::Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     const HostRun run = host_run(record);
     if (run.technique == Technique::in_place && run.network.guest.empty())
         return Held::stood; // it has no address that a rule could go by
@@ -100,27 +104,28 @@ Result<Held> hold_host_rules(const StateDir& state, const Record& record, const 
     return Held::restored;
 }
 
-Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
-                   const Deadline& deadline)
+Status drop_guests(const state::StateDir& state, const Record& record,
+                   std::vector<rules::Prefix> gone, const state::Deadline& deadline)
 {
-    AH_TRY(auto nftables, Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
+    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     HostRun run = host_run(record);
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}));
     return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
 }
 
-Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
-                  const Deadline& deadline)
+Status drop_rules(const state::StateDir& state, const Record& record, net::Netlink& nftables,
+                  const state::Deadline& deadline)
 {
-    AH_TRY(const FileLock lock, lock_shared(state, deadline));
+    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     HostRun own = host_run(record); // under the lock: records name their guests before rules do
     AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key));
     return drop_with_unused(nftables, own);
 }
 
-Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
-                                             std::string_view but_by)
+Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state,
+                                                    std::vector<rules::Prefix> guests,
+                                                    std::string_view but_by)
 {
     if (guests.empty())
         return guests;
@@ -134,12 +139,13 @@ Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<
         const Record record = read ? read->value_or(Record()) : Record();
         // A container of the pod that the run was the sandbox of has the same addresses.
         if (!but_by.empty() && record.pod.starts_with(std::string(but_by) + ".") &&
-            record.technique == Technique::pod && is_alive(record.init))
+            record.technique == Technique::pod && state::is_alive(record.init))
             guests.clear();
-        const std::vector<Prefix> claimed = record.network.value_or(Network()).guest;
-        std::erase_if(guests, [&](const Prefix& guest) { return is_covered(guest, claimed); });
+        const std::vector<rules::Prefix> claimed = record.network.value_or(rules::Network()).guest;
+        std::erase_if(
+            guests, [&](const rules::Prefix& guest) { return rules::is_covered(guest, claimed); });
     }
     return guests;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

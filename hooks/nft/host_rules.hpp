@@ -5,27 +5,30 @@
 #include "hooks/net/netlink.hpp"
 #include "hooks/state/state_dir.hpp"
 
-namespace anchorhold {
+namespace anchorhold::nft {
 
 // Loads and reads back; a difference is an error.
-Status put_host_rules(const StateDir& state, const Record& record, const Deadline& deadline);
+Status put_host_rules(const state::StateDir& state, const Record& record,
+                      const state::Deadline& deadline);
 
 // Do the host's rules stand as planned? If not (`nft flush ruleset`), they are loaded again.
 enum class Held : std::uint8_t { stood, restored };
-Result<Held> hold_host_rules(const StateDir& state, const Record& record, const Deadline& deadline);
+Result<Held> hold_host_rules(const state::StateDir& state, const Record& record,
+                             const state::Deadline& deadline);
 
 // Of addresses that a run in place has no more: whoever has them next is no guest of ours.
-Status drop_guests(const StateDir& state, const Record& record, std::vector<Prefix> gone,
-                   const Deadline& deadline);
+Status drop_guests(const state::StateDir& state, const Record& record,
+                   std::vector<rules::Prefix> gone, const state::Deadline& deadline);
 
 // The run's own, and what nobody needs after it. Addresses come round: of a run in place,
 // those that another run has by now stay. `nftables` is the caller's to close: that takes long.
-Status drop_rules(const StateDir& state, const Record& record, Netlink& nftables,
-                  const Deadline& deadline);
+Status drop_rules(const state::StateDir& state, const Record& record, net::Netlink& nftables,
+                  const state::Deadline& deadline);
 
 // Of `guests` those that no run's record claims, that of the key `but_by` left out; none at all
 // where a record cannot be read.
-Result<std::vector<Prefix>> unclaimed_guests(const StateDir& state, std::vector<Prefix> guests,
-                                             std::string_view but_by);
+Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state,
+                                                    std::vector<rules::Prefix> guests,
+                                                    std::string_view but_by);
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

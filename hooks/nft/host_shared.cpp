@@ -14,12 +14,12 @@
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_tables.h>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 namespace {
 
 using namespace nft;
 
-using Steps = std::vector<Step>;
+using Steps = std::vector<net::Step>;
 
 constexpr Table shared = {NFPROTO_INET};
 constexpr std::string_view our_links = "ah"; // what link_name() begins with
@@ -106,7 +106,7 @@ struct OwnElement { // of the sets' elements; the other runs' are many and never
 std::vector<OwnElement> elements_of(const HostRun& run)
 {
     if (is_forwarded(run))
-        return {{forwards.name, {bytes_of_link(link_name(run.key)), {}, false}}};
+        return {{forwards.name, {bytes_of_link(rules::link_name(run.key)), {}, false}}};
     std::vector<OwnElement> own;
     if (run.technique != Technique::in_place)
         return own;
@@ -153,7 +153,7 @@ std::vector<const char*> chains_for(const HostRun& run)
     return chains;
 }
 
-Result<bool> shared_stands(Netlink& nftables, const HostRun& run)
+Result<bool> shared_stands(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(Ruleset planned, describe(shared, shared_part(run)));
     AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)));
@@ -173,7 +173,7 @@ bool is_forwarded(const HostRun& run)
     return run.posture == Posture::filtered && run.technique == Technique::veth;
 }
 
-std::vector<Step> shared_part(const HostRun& run)
+std::vector<net::Step> shared_part(const HostRun& run)
 {
     Steps steps;
     for (const Set& set : sets_for(run))
@@ -189,14 +189,14 @@ std::vector<Step> shared_part(const HostRun& run)
     return steps;
 }
 
-std::vector<Step> tracking_part()
+std::vector<net::Step> tracking_part()
 {
     Steps steps = toward_chain();
     append(steps, masquerade_chain());
     return steps;
 }
 
-std::vector<Step> add_own_elements(const HostRun& run)
+std::vector<net::Step> add_own_elements(const HostRun& run)
 {
     Steps steps;
     for (const OwnElement& own : elements_of(run))
@@ -204,7 +204,7 @@ std::vector<Step> add_own_elements(const HostRun& run)
     return steps;
 }
 
-std::vector<Step> remove_own_elements(const HostRun& run)
+std::vector<net::Step> remove_own_elements(const HostRun& run)
 {
     Steps steps;
     for (const Set& set : sets_for(run))
@@ -216,7 +216,7 @@ std::vector<Step> remove_own_elements(const HostRun& run)
     return steps;
 }
 
-std::vector<Step> remove_tracking(const HostRun& run)
+std::vector<net::Step> remove_tracking(const HostRun& run)
 {
     Steps steps;
     for (const char* const chain : tracking_chains_for(run)) {
@@ -226,7 +226,7 @@ std::vector<Step> remove_tracking(const HostRun& run)
     return steps;
 }
 
-std::vector<Step> list_shared(const HostRun& run)
+std::vector<net::Step> list_shared(const HostRun& run)
 {
     Steps steps;
     for (const Set& set : sets_for(run))
@@ -258,7 +258,7 @@ std::optional<RunKey> key_of_link(std::string_view name)
     return key ? std::optional(*std::move(key)) : std::nullopt;
 }
 
-Result<Shared> ask_shared(Netlink& nftables, const HostRun& run)
+Result<Shared> ask_shared(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const bool all, shared_stands(nftables, run));
     if (all)
@@ -270,7 +270,7 @@ Result<Shared> ask_shared(Netlink& nftables, const HostRun& run)
     return most ? Shared::untracked : Shared::missing;
 }
 
-Result<RunRules> ask_run_elements(Netlink& nftables)
+Result<RunRules> ask_run_elements(net::Netlink& nftables)
 {
     const Steps requests = {list_elements(shared, forwards.name),
                             list_elements(shared, guests4.name),
@@ -285,7 +285,8 @@ Result<RunRules> ask_run_elements(Netlink& nftables)
         } else {
             std::array<char, INET6_ADDRSTRLEN> text{};
             ::inet_ntop(key.size() == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
-            AH_TRY(const Prefix guest, Prefix::parse(text.data(), Code::network_setup_failed));
+            AH_TRY(const rules::Prefix guest,
+                   rules::Prefix::parse(text.data(), Code::network_setup_failed));
             rules.guests.push_back(guest);
         }
     }
@@ -293,4 +294,4 @@ Result<RunRules> ask_run_elements(Netlink& nftables)
     return rules;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

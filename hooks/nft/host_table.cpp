@@ -64,12 +64,12 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 namespace {
 
 using namespace nft;
 
-using Steps = std::vector<Step>;
+using Steps = std::vector<net::Step>;
 
 constexpr std::uint32_t table_count = 64; // two digits of the last two of a key
 constexpr std::string_view own_prefix = "anchorhold-";
@@ -91,13 +91,13 @@ OwnNames own_of(const HostRun& run)
     constexpr std::string_view digits = "0123456789abcdef";
     number %= table_count;
     return {std::string(own_prefix) + digits[number >> 4] + digits[number & 15],
-            link_name(run.key)};
+            rules::link_name(run.key)};
 }
 
 // Everything on its own link, in the order in which the kernel lists a chain.
 Steps seal_rules(const HostRun& run, const OwnNames& own)
 {
-    const Subnet subnet = run.network.subnet.value_or(Subnet());
+    const rules::Subnet subnet = run.network.subnet.value_or(rules::Subnet());
     Steps steps;
     for (const std::uint16_t port : run.network.broker_ports) {
         steps.push_back(own.rule()
@@ -130,7 +130,7 @@ void refuse_in(Steps& steps, const OwnNames& own)
 
 Steps filter_rules(const HostRun& run, const OwnNames& own)
 {
-    const Subnet subnet = run.network.subnet.value_or(Subnet());
+    const rules::Subnet subnet = run.network.subnet.value_or(rules::Subnet());
     Steps steps;
     steps.push_back(
         own.rule().address(Side::source, Ip::v4).differs(htonl(subnet.inside())).count().drop());
@@ -154,9 +154,9 @@ Steps add_link_chain(const HostRun& run)
     Steps steps = {add_table(own.table(), Making::if_absent)};
     if (is_forwarded(run)) {
         steps.push_back(add_set(own.table(), own.never(), Making::exclusive));
-        append(steps,
-               add_elements(own.table(), own.name,
-                            ranges_of(always_denied(run.network.pool), Ip::v4), Making::exclusive));
+        append(steps, add_elements(own.table(), own.name,
+                                   ranges_of(rules::always_denied(run.network.pool), Ip::v4),
+                                   Making::exclusive));
     }
     steps.push_back(add_chain(own.table(), own.name,
                               {"filter", NF_NETDEV_INGRESS, 0, NF_DROP, own.name},
@@ -217,7 +217,7 @@ std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
 
 } // namespace
 
-std::vector<Step> add_host_rules(const HostRun& run, Shared shared)
+std::vector<net::Step> add_host_rules(const HostRun& run, Shared shared)
 {
     Steps steps = add_link_chain(run);
     if (shared == Shared::missing)
@@ -229,7 +229,7 @@ std::vector<Step> add_host_rules(const HostRun& run, Shared shared)
     return transaction(std::move(steps));
 }
 
-std::vector<Step> load_host_rules(const HostRun& run)
+std::vector<net::Step> load_host_rules(const HostRun& run)
 {
     Steps steps = remove_link_chain(run);
     append(steps, add_link_chain(run));
@@ -237,12 +237,12 @@ std::vector<Step> load_host_rules(const HostRun& run)
     return transaction(std::move(steps));
 }
 
-std::vector<Step> drop_host_rules(const HostRun& run)
+std::vector<net::Step> drop_host_rules(const HostRun& run)
 {
     return transaction(remove_run(run));
 }
 
-Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
+Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run)
 {
     const OwnNames own = own_of(run);
     const bool on_link = run.technique == Technique::veth;
@@ -272,16 +272,16 @@ Result<Unused> ask_unused(Netlink& nftables, const HostRun& run)
     AH_TRY(const RunRules elements, ask_run_elements(nftables));
     const bool forwards = std::ranges::any_of(
         elements.links, [&](const std::string& link) { return !on_link || link != own.name; });
-    const bool guests = std::ranges::any_of(elements.guests, [&](const Prefix& guest) {
-        return on_link || !is_covered(guest, run.network.guest);
+    const bool guests = std::ranges::any_of(elements.guests, [&](const rules::Prefix& guest) {
+        return on_link || !rules::is_covered(guest, run.network.guest);
     });
     unused.shared_table = !others && !forwards && !guests;
     unused.tracking = tracked && !unused.shared_table && !(on_link ? forwards : guests);
     return unused;
 }
 
-std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
-                                  std::uint32_t generation)
+std::vector<net::Step> drop_host_rules(const HostRun& run, const Unused& unused,
+                                       std::uint32_t generation)
 {
     const OwnNames own = own_of(run);
     Steps steps = remove_run(run);
@@ -296,7 +296,7 @@ std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
     return transaction(std::move(steps), generation);
 }
 
-Result<RunRules> ask_run_rules(Netlink& nftables)
+Result<RunRules> ask_run_rules(net::Netlink& nftables)
 {
     AH_TRY(RunRules rules, ask_run_elements(nftables));
     AH_TRY(const auto tables, ask_tables(nftables));
@@ -307,7 +307,8 @@ Result<RunRules> ask_run_rules(Netlink& nftables)
             rules.links.push_back(table.name);
         // An empty one is told by the key of a run that would be in it.
         if (table.name.starts_with(own_prefix) && table.use == 0)
-            rules.links.push_back(link_name("0000000000" + table.name.substr(own_prefix.size())));
+            rules.links.push_back(
+                rules::link_name("0000000000" + table.name.substr(own_prefix.size())));
     }
     AH_TRY(const auto chains, ask_chains(nftables, NFPROTO_NETDEV));
     for (const ChainName& chain : chains) {
@@ -326,7 +327,7 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
     return lines_of(std::move(planned), common);
 }
 
-Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run)
+Result<std::vector<std::string>> ask_host_rules(net::Netlink& nftables, const HostRun& run)
 {
     const OwnNames own = own_of(run);
     AH_TRY(Ruleset seen, ask(nftables, own.table(), list_own(run)));
@@ -334,4 +335,4 @@ Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun
     return lines_of(std::move(seen), common);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

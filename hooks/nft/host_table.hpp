@@ -15,30 +15,30 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 
 struct HostRun {
     std::string key;
     Posture posture = Posture::sealed;     // or filtered
     Technique technique = Technique::veth; // or in_place, which is filtered
-    Network network;                       // veth: its subnet; in place: its guest addresses
+    rules::Network network;                // veth: its subnet; in place: its guest addresses
 };
 
 // What a run of this kind needs of the shared table, elements left out: nothing is there as it
 // should be, all but what tracks connections, all.
 enum class Shared : std::uint8_t { missing, untracked, stands };
-Result<Shared> ask_shared(Netlink& nftables, const HostRun& run);
+Result<Shared> ask_shared(net::Netlink& nftables, const HostRun& run);
 
 // For a run of which nothing stands yet (else EEXIST). Nothing that stands as it should is removed
 // in this transaction: what is removed the kernel frees after a grace period, and whoever closes an
 // nftables socket waits for that (10 to 25 ms, measured).
-std::vector<Step> add_host_rules(const HostRun& run, Shared shared);
+std::vector<net::Step> add_host_rules(const HostRun& run, Shared shared);
 // One transaction each, begin and end included. Whatever of this run stands already is replaced,
 // never added to; what is shared is made, or made again. Older kernels want the link to be there.
-std::vector<Step> load_host_rules(const HostRun& run);
+std::vector<net::Step> load_host_rules(const HostRun& run);
 // What is not there is no error. Of a veth run the key is enough; its link is down or gone. In
 // place: `guest` without the addresses that a later run has.
-std::vector<Step> drop_host_rules(const HostRun& run);
+std::vector<net::Step> drop_host_rules(const HostRun& run);
 
 // What nobody needs once the run is dropped.
 struct Unused {
@@ -47,24 +47,24 @@ struct Unused {
     bool shared_table = false; // of no run at all
     bool tracking = false;     // the shared chains that have the kernel track connections
 };
-Result<Unused> ask_unused(Netlink& nftables, const HostRun& run);
+Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run);
 // The run's rules and these, in the one transaction: each that removes something costs whoever
 // closes the socket a grace period. Refused with ERESTART when anything has changed since the
 // ruleset had that generation; with EBUSY when its table is not empty after all.
-std::vector<Step> drop_host_rules(const HostRun& run, const Unused& unused,
-                                  std::uint32_t generation);
+std::vector<net::Step> drop_host_rules(const HostRun& run, const Unused& unused,
+                                       std::uint32_t generation);
 
 // Whatever runs there are, of whichever state directory.
 struct RunRules {
-    std::vector<std::string> links; // that a chain or an element is named after
-    std::vector<Prefix> guests;     // the addresses of those in place
+    std::vector<std::string> links;    // that a chain or an element is named after
+    std::vector<rules::Prefix> guests; // the addresses of those in place
 };
-Result<RunRules> ask_run_rules(Netlink& nftables);
+Result<RunRules> ask_run_rules(net::Netlink& nftables);
 std::optional<RunKey> key_of_link(std::string_view name); // the inverse of link_name()
 
 // A line per table, chain, rule, set and element: the run's own and the shared ones that it needs.
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run);
 // The same as the kernel has them; what is not there has no line.
-Result<std::vector<std::string>> ask_host_rules(Netlink& nftables, const HostRun& run);
+Result<std::vector<std::string>> ask_host_rules(net::Netlink& nftables, const HostRun& run);
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

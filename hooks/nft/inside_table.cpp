@@ -44,7 +44,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 namespace {
 
 using namespace nft;
@@ -58,7 +58,7 @@ constexpr std::uint8_t icmp6 = IPPROTO_ICMPV6;
 constexpr std::uint32_t established = NF_CT_STATE_BIT(IP_CT_ESTABLISHED);
 constexpr std::uint32_t related = NF_CT_STATE_BIT(IP_CT_RELATED);
 
-using Steps = std::vector<Step>;
+using Steps = std::vector<net::Step>;
 
 Rule inside_rule(const char* chain)
 {
@@ -97,14 +97,14 @@ void refuse(Steps& steps, const char* chain)
     steps.push_back(inside_rule(chain).reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
 }
 
-Step accept_loopback(const char* chain, std::uint32_t direction)
+net::Step accept_loopback(const char* chain, std::uint32_t direction)
 {
     return inside_rule(chain).meta(direction).equals(loopback_index).accept();
 }
 
 std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
 {
-    return htonl(plan.network.subnet.value_or(Subnet()).gateway());
+    return htonl(plan.network.subnet.value_or(rules::Subnet()).gateway());
 }
 
 // Towards the broker by way of `link`; 0: whatever way.
@@ -118,7 +118,7 @@ Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
     return made;
 }
 
-Step from_broker(const InsidePlan& plan, std::uint16_t port)
+net::Step from_broker(const InsidePlan& plan, std::uint16_t port)
 {
     return inside_rule("input")
         .meta(NFT_META_IIF)
@@ -188,9 +188,9 @@ struct Sets { // all that a filtered run's table has
     }
 };
 
-Sets sets_of(const Network& network)
+Sets sets_of(const rules::Network& network)
 {
-    std::vector<Prefix> never = always_denied(network.pool);
+    std::vector<rules::Prefix> never = rules::always_denied(network.pool);
     never.insert(never.end(), network.node.begin(), network.node.end());
     Sets sets;
     sets.add("node4", Keys::address4, ranges_of(network.node, Ip::v4));
@@ -292,7 +292,7 @@ const Table& inside_table()
     return table;
 }
 
-std::vector<Step> load_inside_table(const InsidePlan& plan, Standing standing)
+std::vector<net::Step> load_inside_table(const InsidePlan& plan, Standing standing)
 {
     Steps steps;
     steps.push_back(begin());
@@ -310,14 +310,14 @@ Result<Ruleset> expected_inside(const InsidePlan& plan)
     return describe(table, load_inside_table(plan, Standing::none));
 }
 
-std::vector<Step> list_denied()
+std::vector<net::Step> list_denied()
 {
     return {list_elements(table, "denied4"), list_elements(table, "denied6")};
 }
 
-Step list_refusals()
+net::Step list_refusals()
 {
     return list_rules(table, "refuse");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

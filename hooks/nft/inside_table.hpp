@@ -9,11 +9,11 @@
 
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 
 struct InsidePlan {
     Posture posture = Posture::severed; // not open
-    Network network;                    // of sealed and filtered; without a subnet: in place
+    rules::Network network;             // of sealed and filtered; without a subnet: in place
     std::uint32_t link = 0;             // sealed: index of the container's end
 };
 
@@ -24,12 +24,12 @@ enum class Standing : std::uint8_t {
 
 const nft::Table& inside_table();
 // One nftables transaction, its begin and end included.
-std::vector<Step> load_inside_table(const InsidePlan& plan, Standing standing);
+std::vector<net::Step> load_inside_table(const InsidePlan& plan, Standing standing);
 // What must be read back after it.
 Result<Ruleset> expected_inside(const InsidePlan& plan);
 
 // The requests that list what a filtered run was refused, for read_denied.
-std::vector<Step> list_denied();
-Step list_refusals(); // for count_packets: the packets that were
+std::vector<net::Step> list_denied();
+net::Step list_refusals(); // for count_packets: the packets that were
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

@@ -37,16 +37,16 @@ using NftChain = std::unique_ptr<nftnl_chain, Releaser<nftnl_chain_free>>;
 using NftRule = std::unique_ptr<nftnl_rule, Releaser<nftnl_rule_free>>;
 using NftSet = std::unique_ptr<nftnl_set, Releaser<nftnl_set_free>>;
 
-Step step_of(std::string doing, const nlmsghdr* header)
+net::Step step_of(std::string doing, const nlmsghdr* header)
 {
     const auto* const bytes = reinterpret_cast<const std::byte*>(header);
-    return {std::move(doing), Message(bytes, bytes + header->nlmsg_len)};
+    return {std::move(doing), net::Message(bytes, bytes + header->nlmsg_len)};
 }
 
 // A message as it is built: `fill` appends what the object says.
 template <typename Fill>
-Step message(std::string doing, int type, const Table& table, unsigned flags, const Fill& fill,
-             std::size_t size = small_size)
+net::Step message(std::string doing, int type, const Table& table, unsigned flags, const Fill& fill,
+                  std::size_t size = small_size)
 {
     std::vector<char> buffer(size); // operator new aligns for nlmsghdr
     nlmsghdr* const header =
@@ -66,7 +66,7 @@ std::string text_of(const Table& table)
     return (table.family == NFPROTO_NETDEV ? "netdev " : "inet ") + std::string(table.name);
 }
 
-Step table_step(const char* verb, int type, const Table& table, unsigned flags)
+net::Step table_step(const char* verb, int type, const Table& table, unsigned flags)
 {
     const NftTable made(nftnl_table_alloc());
     nftnl_table_set_str(made.get(), NFTNL_TABLE_NAME, table.name);
@@ -82,8 +82,8 @@ NftChain chain_named(const Table& table, const std::string& name)
     return chain;
 }
 
-Step chain_step(const char* verb, int type, const Table& table, const nftnl_chain* chain,
-                unsigned flags)
+net::Step chain_step(const char* verb, int type, const Table& table, const nftnl_chain* chain,
+                     unsigned flags)
 {
     const std::string name = nftnl_chain_get_str(chain, NFTNL_CHAIN_NAME);
     return message(verb + (" chain " + name), type, table, flags,
@@ -98,8 +98,8 @@ NftSet set_named(const Table& table, const std::string& name)
     return set;
 }
 
-Step set_step(const std::string& doing, int type, const Table& table, nftnl_set* set,
-              unsigned flags)
+net::Step set_step(const std::string& doing, int type, const Table& table, nftnl_set* set,
+                   unsigned flags)
 {
     return message(doing, type, table, flags,
                    [&](nlmsghdr* header) { nftnl_set_nlmsg_build_payload(header, set); });
@@ -119,8 +119,8 @@ void name_elements(nlmsghdr* header)
         element->nla_type = NLA_F_NESTED | NFTA_LIST_ELEM;
 }
 
-Step elements_step(const std::string& doing, int type, const Table& table, nftnl_set* set,
-                   unsigned flags)
+net::Step elements_step(const std::string& doing, int type, const Table& table, nftnl_set* set,
+                        unsigned flags)
 {
     return message(
         doing, type, table, flags,
@@ -201,13 +201,13 @@ void nothing(nlmsghdr* /*header*/) {}
 
 } // namespace
 
-void append(std::vector<Step>& steps, std::vector<Step> more)
+void append(std::vector<net::Step>& steps, std::vector<net::Step> more)
 {
-    for (Step& step : more)
+    for (net::Step& step : more)
         steps.push_back(std::move(step));
 }
 
-Step begin(std::uint32_t generation)
+net::Step begin(std::uint32_t generation)
 {
     std::vector<char> buffer(small_size);
     nlmsghdr* const header = nftnl_batch_begin(buffer.data(), 0);
@@ -216,28 +216,28 @@ Step begin(std::uint32_t generation)
     return step_of("begin the nftables transaction", header);
 }
 
-Step commit()
+net::Step commit()
 {
     std::vector<char> buffer(small_size);
     return step_of("commit the nftables transaction", nftnl_batch_end(buffer.data(), 0));
 }
 
-Step add_table(const Table& table, Making making)
+net::Step add_table(const Table& table, Making making)
 {
     return table_step("add", NFT_MSG_NEWTABLE, table, flags_for(making));
 }
 
-Step remove_table(const Table& table)
+net::Step remove_table(const Table& table)
 {
     return table_step("remove", NFT_MSG_DELTABLE, table, NLM_F_ACK);
 }
 
-Step remove_empty_table(const Table& table)
+net::Step remove_empty_table(const Table& table)
 {
     return table_step("remove empty", NFT_MSG_DELTABLE, table, NLM_F_ACK | NLM_F_NONREC);
 }
 
-Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making)
+net::Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making)
 {
     const NftChain chain = chain_named(table, name);
     nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, hook.type);
@@ -249,18 +249,18 @@ Step add_chain(const Table& table, const std::string& name, const Hook& hook, Ma
     return chain_step("add", NFT_MSG_NEWCHAIN, table, chain.get(), flags_for(making));
 }
 
-Step add_chain(const Table& table, const std::string& name, Making making)
+net::Step add_chain(const Table& table, const std::string& name, Making making)
 {
     return chain_step("add", NFT_MSG_NEWCHAIN, table, chain_named(table, name).get(),
                       flags_for(making));
 }
 
-Step remove_chain(const Table& table, const std::string& name)
+net::Step remove_chain(const Table& table, const std::string& name)
 {
     return chain_step("remove", NFT_MSG_DELCHAIN, table, chain_named(table, name).get(), NLM_F_ACK);
 }
 
-Step remove_rules(const Table& table, const std::string& chain)
+net::Step remove_rules(const Table& table, const std::string& chain)
 {
     return message("remove the rules of chain " + chain, NFT_MSG_DELRULE, table, NLM_F_ACK,
                    [&](nlmsghdr* header) {
@@ -268,7 +268,7 @@ Step remove_rules(const Table& table, const std::string& chain)
                    });
 }
 
-Step add_set(const Table& table, const Set& set, Making making)
+net::Step add_set(const Table& table, const Set& set, Making making)
 {
     const Shape shape = shape_of(set.keys);
     const NftSet made = set_named(table, set.name);
@@ -290,16 +290,16 @@ Step add_set(const Table& table, const Set& set, Making making)
     return set_step("add set " + set.name, NFT_MSG_NEWSET, table, made.get(), flags_for(making));
 }
 
-Step remove_set(const Table& table, const Set& set)
+net::Step remove_set(const Table& table, const Set& set)
 {
     return set_step("remove set " + set.name, NFT_MSG_DELSET, table,
                     set_named(table, set.name).get(), NLM_F_ACK);
 }
 
-std::vector<Step> add_elements(const Table& table, const std::string& set,
-                               std::span<const Element> elements, Making making)
+std::vector<net::Step> add_elements(const Table& table, const std::string& set,
+                                    std::span<const Element> elements, Making making)
 {
-    std::vector<Step> steps;
+    std::vector<net::Step> steps;
     while (!elements.empty()) {
         const auto some = elements.first(std::min(elements.size(), most_elements));
         elements = elements.subspan(some.size());
@@ -312,7 +312,7 @@ std::vector<Step> add_elements(const Table& table, const std::string& set,
     return steps;
 }
 
-Step remove_element(const Table& table, const std::string& set, const Element& element)
+net::Step remove_element(const Table& table, const std::string& set, const Element& element)
 {
     const NftSet with = set_named(table, set);
     add_to(with.get(), element);
@@ -320,22 +320,22 @@ Step remove_element(const Table& table, const std::string& set, const Element& e
                          NLM_F_ACK);
 }
 
-Step list_tables()
+net::Step list_tables()
 {
     return message("list tables", NFT_MSG_GETTABLE, any_table, NLM_F_DUMP, nothing);
 }
 
-Step list_chains(std::uint8_t family)
+net::Step list_chains(std::uint8_t family)
 {
     return message("list chains", NFT_MSG_GETCHAIN, {family}, NLM_F_DUMP, nothing);
 }
 
-Step list_rules()
+net::Step list_rules()
 {
     return message("list rules", NFT_MSG_GETRULE, any_table, NLM_F_DUMP, nothing);
 }
 
-Step list_rules(const Table& table, const std::string& chain)
+net::Step list_rules(const Table& table, const std::string& chain)
 {
     return message("list the rules of chain " + chain, NFT_MSG_GETRULE, table, NLM_F_DUMP,
                    [&](nlmsghdr* header) {
@@ -343,44 +343,44 @@ Step list_rules(const Table& table, const std::string& chain)
                    });
 }
 
-Step list_sets(const Table& table)
+net::Step list_sets(const Table& table)
 {
     const NftSet of(nftnl_set_alloc());
     nftnl_set_set_str(of.get(), NFTNL_SET_TABLE, table.name);
     return set_step("list sets", NFT_MSG_GETSET, table, of.get(), NLM_F_DUMP);
 }
 
-Step list_elements(const Table& table, const std::string& set)
+net::Step list_elements(const Table& table, const std::string& set)
 {
     return elements_step("list the elements of set " + set, NFT_MSG_GETSETELEM, table,
                          set_named(table, set).get(), NLM_F_DUMP);
 }
 
-Step get_generation()
+net::Step get_generation()
 {
     return message("ask for the ruleset's generation", NFT_MSG_GETGEN, any_table, NLM_F_ACK,
                    nothing);
 }
 
 // With an acknowledgement, which ends the answer as a dump's end does.
-Step get_table(const Table& table)
+net::Step get_table(const Table& table)
 {
     return table_step("look at", NFT_MSG_GETTABLE, table, NLM_F_ACK);
 }
 
-Step get_chain(const Table& table, const std::string& name)
+net::Step get_chain(const Table& table, const std::string& name)
 {
     return chain_step("look at", NFT_MSG_GETCHAIN, table, chain_named(table, name).get(),
                       NLM_F_ACK);
 }
 
-Step get_set(const Table& table, const std::string& name)
+net::Step get_set(const Table& table, const std::string& name)
 {
     return set_step("look at set " + name, NFT_MSG_GETSET, table, set_named(table, name).get(),
                     NLM_F_ACK);
 }
 
-Step get_element(const Table& table, const std::string& set, const Element& element)
+net::Step get_element(const Table& table, const std::string& set, const Element& element)
 {
     const NftSet with = set_named(table, set);
     add_to(with.get(), element);

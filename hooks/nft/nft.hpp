@@ -54,22 +54,22 @@ struct Element {
     bool is_end = false;
 };
 
-void append(std::vector<Step>& steps, std::vector<Step> more);
+void append(std::vector<net::Step>& steps, std::vector<net::Step> more);
 // Refused with ERESTART when the ruleset has changed since it had that generation; 0: any.
-Step begin(std::uint32_t generation = 0);
-Step commit();
-Step add_table(const Table& table, Making making);
-Step remove_table(const Table& table);
-Step remove_empty_table(const Table& table); // refused with EBUSY if anything is in it
-Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making);
-Step add_chain(const Table& table, const std::string& name, Making making); // to jump to
-Step remove_chain(const Table& table, const std::string& name);             // with its rules
-Step remove_rules(const Table& table, const std::string& chain);
-Step add_set(const Table& table, const Set& set, Making making);
-Step remove_set(const Table& table, const Set& set);
-std::vector<Step> add_elements(const Table& table, const std::string& set,
-                               std::span<const Element> elements, Making making);
-Step remove_element(const Table& table, const std::string& set, const Element& element);
+net::Step begin(std::uint32_t generation = 0);
+net::Step commit();
+net::Step add_table(const Table& table, Making making);
+net::Step remove_table(const Table& table);
+net::Step remove_empty_table(const Table& table); // refused with EBUSY if anything is in it
+net::Step add_chain(const Table& table, const std::string& name, const Hook& hook, Making making);
+net::Step add_chain(const Table& table, const std::string& name, Making making); // to jump to
+net::Step remove_chain(const Table& table, const std::string& name);             // with its rules
+net::Step remove_rules(const Table& table, const std::string& chain);
+net::Step add_set(const Table& table, const Set& set, Making making);
+net::Step remove_set(const Table& table, const Set& set);
+std::vector<net::Step> add_elements(const Table& table, const std::string& set,
+                                    std::span<const Element> elements, Making making);
+net::Step remove_element(const Table& table, const std::string& set, const Element& element);
 
 // A rule as it grows: what is loaded, what it is compared with, and last what happens.
 class Rule {
@@ -100,14 +100,14 @@ public:
     Rule& in(const std::string& set);
     Rule& count();
 
-    Step accept();
-    Step drop();
-    Step jump(const std::string& chain);
-    Step reset();                   // of tcp: the connection is refused at once
-    Step reject(std::uint8_t code); // NFT_REJECT_ICMPX_ADMIN_PROHIBITED
-    Step masquerade();
-    Step remember(const std::string& set); // and go on; when the set is full, only go on
-    Step end();                            // go on
+    net::Step accept();
+    net::Step drop();
+    net::Step jump(const std::string& chain);
+    net::Step reset();                   // of tcp: the connection is refused at once
+    net::Step reject(std::uint8_t code); // NFT_REJECT_ICMPX_ADMIN_PROHIBITED
+    net::Step masquerade();
+    net::Step remember(const std::string& set); // and go on; when the set is full, only go on
+    net::Step end();                            // go on
 
 private:
     struct Free {
@@ -117,8 +117,8 @@ private:
     Rule& compare(std::uint32_t operation, const void* data, std::uint32_t size);
     Rule& payload(std::uint32_t base, std::uint32_t offset, std::uint32_t size, std::uint32_t to);
     Rule& version(Ip ip);
-    Step verdict(std::int32_t number, const char* chain, std::string_view word);
-    Step finish(std::string_view word) const;
+    net::Step verdict(std::int32_t number, const char* chain, std::string_view word);
+    net::Step finish(std::string_view word) const;
 
     Table table_;
     std::string chain_;
@@ -126,16 +126,16 @@ private:
 };
 
 // Requests. What they list is read by hooks/nft/ruleset.hpp.
-Step list_tables();
-Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC: of all
-Step list_sets(const Table& table);
-Step list_rules();
-Step list_rules(const Table& table, const std::string& chain);
-Step list_elements(const Table& table, const std::string& set);
-Step get_generation(); // of the namespace's whole ruleset
-Step get_table(const Table& table);
-Step get_chain(const Table& table, const std::string& name);
-Step get_set(const Table& table, const std::string& name);
-Step get_element(const Table& table, const std::string& set, const Element& element);
+net::Step list_tables();
+net::Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC: of all
+net::Step list_sets(const Table& table);
+net::Step list_rules();
+net::Step list_rules(const Table& table, const std::string& chain);
+net::Step list_elements(const Table& table, const std::string& set);
+net::Step get_generation(); // of the namespace's whole ruleset
+net::Step get_table(const Table& table);
+net::Step get_chain(const Table& table, const std::string& name);
+net::Step get_set(const Table& table, const std::string& name);
+net::Step get_element(const Table& table, const std::string& set, const Element& element);
 
 } // namespace anchorhold::nft

@@ -184,7 +184,7 @@ Rule& Rule::count()
     return *this;
 }
 
-Step Rule::verdict(std::int32_t number, const char* chain, std::string_view word)
+net::Step Rule::verdict(std::int32_t number, const char* chain, std::string_view word)
 {
     nftnl_expr* const verdict = add("immediate");
     nftnl_expr_set_u32(verdict, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
@@ -194,22 +194,22 @@ Step Rule::verdict(std::int32_t number, const char* chain, std::string_view word
     return finish(word);
 }
 
-Step Rule::accept()
+net::Step Rule::accept()
 {
     return verdict(NF_ACCEPT, nullptr, "accept");
 }
 
-Step Rule::drop()
+net::Step Rule::drop()
 {
     return verdict(NF_DROP, nullptr, "drop");
 }
 
-Step Rule::jump(const std::string& chain)
+net::Step Rule::jump(const std::string& chain)
 {
     return verdict(NFT_JUMP, chain.c_str(), "jump");
 }
 
-Step Rule::reset()
+net::Step Rule::reset()
 {
     nftnl_expr* const refusal = add("reject");
     nftnl_expr_set_u32(refusal, NFTNL_EXPR_REJECT_TYPE, NFT_REJECT_TCP_RST);
@@ -217,7 +217,7 @@ Step Rule::reset()
     return finish("reject");
 }
 
-Step Rule::reject(std::uint8_t code)
+net::Step Rule::reject(std::uint8_t code)
 {
     nftnl_expr* const refusal = add("reject");
     nftnl_expr_set_u32(refusal, NFTNL_EXPR_REJECT_TYPE, NFT_REJECT_ICMPX_UNREACH);
@@ -225,13 +225,13 @@ Step Rule::reject(std::uint8_t code)
     return finish("reject");
 }
 
-Step Rule::masquerade()
+net::Step Rule::masquerade()
 {
     add("masq");
     return finish("masquerade");
 }
 
-Step Rule::remember(const std::string& set)
+net::Step Rule::remember(const std::string& set)
 {
     nftnl_expr* const update = add("dynset");
     nftnl_expr_set_str(update, NFTNL_EXPR_DYNSET_SET_NAME, set.c_str());
@@ -241,12 +241,12 @@ Step Rule::remember(const std::string& set)
     return finish("remember");
 }
 
-Step Rule::end()
+net::Step Rule::end()
 {
     return finish("go on");
 }
 
-Step Rule::finish(std::string_view word) const
+net::Step Rule::finish(std::string_view word) const
 {
     alignas(nlmsghdr) std::array<char, rule_size> buffer{};
     nlmsghdr* const header = nftnl_nlmsg_build_hdr(
@@ -255,7 +255,7 @@ Step Rule::finish(std::string_view word) const
     nftnl_rule_nlmsg_build_payload(header, rule_.get());
     const auto* const bytes = reinterpret_cast<const std::byte*>(header);
     return {"add a rule (" + std::string(word) + ") to chain " + chain_,
-            Message(bytes, bytes + header->nlmsg_len)};
+            net::Message(bytes, bytes + header->nlmsg_len)};
 }
 
 } // namespace anchorhold::nft

@@ -22,7 +22,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
-namespace anchorhold {
+namespace anchorhold::nft {
 namespace {
 
 constexpr std::size_t text_size = 4096;
@@ -251,7 +251,7 @@ std::string planned_set(std::string_view line)
     return std::string(line.substr(prefix.size(), line.find(' ', prefix.size()) - prefix.size()));
 }
 
-Denied denied_of(nftnl_set_elem* element, std::int64_t now)
+rules::Denied denied_of(nftnl_set_elem* element, std::int64_t now)
 {
     const auto key = key_of(element, NFTNL_SET_ELEM_KEY);
     const std::size_t address = key.size() == 12 ? 4 : 16; // then the protocol, then the port
@@ -265,9 +265,9 @@ Denied denied_of(nftnl_set_elem* element, std::int64_t now)
 
 } // namespace
 
-Status read_into(Ruleset& ruleset, const nft::Table& ours, const Message& message)
+Status read_into(Ruleset& ruleset, const nft::Table& ours, const net::Message& message)
 {
-    const nlmsghdr* const header = header_of(message);
+    const nlmsghdr* const header = net::header_of(message);
     if (NFNL_SUBSYS_ID(header->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
         return {};
     switch (NFNL_MSG_TYPE(header->nlmsg_type)) {
@@ -280,32 +280,33 @@ Status read_into(Ruleset& ruleset, const nft::Table& ours, const Message& messag
     }
 }
 
-Result<Ruleset> describe(const nft::Table& ours, std::span<const Step> steps)
+Result<Ruleset> describe(const nft::Table& ours, std::span<const net::Step> steps)
 {
     Ruleset ruleset;
-    for (const Step& step : steps)
+    for (const net::Step& step : steps)
         AH_CHECK(read_into(ruleset, ours, step.message), "describe table anchorhold");
     std::ranges::sort(ruleset.elements);
     return ruleset;
 }
 
-Result<Ruleset> ask(Netlink& nftables, const nft::Table& ours, std::span<const Step> requests)
+Result<Ruleset> ask(net::Netlink& nftables, const nft::Table& ours,
+                    std::span<const net::Step> requests)
 {
     Ruleset ruleset;
-    for (const Step& request : requests) {
+    for (const net::Step& request : requests) {
         const auto messages = nftables.list(request);
         if (!messages && messages.error().number == ENOENT)
             continue;
         if (!messages)
             return std::unexpected(messages.error());
-        for (const Message& message : *messages)
+        for (const net::Message& message : *messages)
             AH_CHECK(read_into(ruleset, ours, message));
     }
     std::ranges::sort(ruleset.elements);
     return ruleset;
 }
 
-Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
+Result<Ruleset> ask_all(net::Netlink& nftables, const nft::Table& ours)
 {
     const std::array tables = {nft::list_tables()};
     AH_TRY(Ruleset ruleset, ask(nftables, ours, tables));
@@ -314,7 +315,7 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
     const std::array rest = {nft::list_chains(NFPROTO_UNSPEC), nft::list_sets(ours),
                              nft::list_rules()};
     AH_TRY(Ruleset objects, ask(nftables, ours, rest));
-    std::vector<Step> requests;
+    std::vector<net::Step> requests;
     for (const std::string& line : objects.ours) {
         if (const std::string set = planned_set(line); !set.empty())
             requests.push_back(nft::list_elements(ours, set));
@@ -325,12 +326,12 @@ Result<Ruleset> ask_all(Netlink& nftables, const nft::Table& ours)
     return ruleset;
 }
 
-Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
+Result<std::vector<TableUse>> ask_tables(net::Netlink& nftables)
 {
     AH_TRY(const auto messages, nftables.list(nft::list_tables()));
     std::vector<TableUse> tables;
-    for (const Message& message : messages) {
-        AH_TRY(const ReadTable table, table_in(header_of(message)));
+    for (const net::Message& message : messages) {
+        AH_TRY(const ReadTable table, table_in(net::header_of(message)));
         tables.push_back(
             {nftnl_table_get_u32(table.get(), NFTNL_TABLE_FAMILY),
              std::string(text_or_nothing(nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME))),
@@ -339,12 +340,12 @@ Result<std::vector<TableUse>> ask_tables(Netlink& nftables)
     return tables;
 }
 
-Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family)
+Result<std::vector<ChainName>> ask_chains(net::Netlink& nftables, std::uint8_t family)
 {
     AH_TRY(const auto messages, nftables.list(nft::list_chains(family)));
     std::vector<ChainName> chains;
-    for (const Message& message : messages) {
-        AH_TRY(const ReadChain chain, chain_in(header_of(message)));
+    for (const net::Message& message : messages) {
+        AH_TRY(const ReadChain chain, chain_in(net::header_of(message)));
         chains.push_back(
             {std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_TABLE))),
              std::string(text_or_nothing(nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_NAME)))});
@@ -352,43 +353,44 @@ Result<std::vector<ChainName>> ask_chains(Netlink& nftables, std::uint8_t family
     return chains;
 }
 
-Result<std::uint32_t> ask_generation(Netlink& nftables)
+Result<std::uint32_t> ask_generation(net::Netlink& nftables)
 {
     AH_TRY(const auto messages, nftables.list(nft::get_generation()));
     const ReadGeneration generation(nftnl_gen_alloc());
     if (messages.empty() ||
-        nftnl_gen_nlmsg_parse(header_of(messages.front()), generation.get()) < 0)
+        nftnl_gen_nlmsg_parse(net::header_of(messages.front()), generation.get()) < 0)
         return fail_errno("read the ruleset's generation", messages.empty() ? ENOMSG : errno);
     return nftnl_gen_get_u32(generation.get(), NFTNL_GEN_ID);
 }
 
-Result<std::uint64_t> count_packets(std::span<const Message> rules)
+Result<std::uint64_t> count_packets(std::span<const net::Message> rules)
 {
     std::uint64_t packets = 0;
-    for (const Message& message : rules) {
+    for (const net::Message& message : rules) {
         const ReadRule rule(nftnl_rule_alloc());
-        if (nftnl_rule_nlmsg_parse(header_of(message), rule.get()) < 0)
+        if (nftnl_rule_nlmsg_parse(net::header_of(message), rule.get()) < 0)
             return fail_errno("read a rule's counter", errno);
         (void)nftnl_expr_foreach(rule.get(), add_count, &packets); // add_count stops at nothing
     }
     return packets;
 }
 
-Result<std::vector<Denied>> read_denied(std::span<const Message> listed, std::int64_t now)
+Result<std::vector<rules::Denied>> read_denied(std::span<const net::Message> listed,
+                                               std::int64_t now)
 {
-    std::vector<Denied> denied;
-    for (const Message& message : listed) {
-        AH_TRY(const Read read, elements_in(header_of(message)));
+    std::vector<rules::Denied> denied;
+    for (const net::Message& message : listed) {
+        AH_TRY(const Read read, elements_in(net::header_of(message)));
         for (nftnl_set_elem* const element : read.elements) {
             const std::size_t size = key_of(element, NFTNL_SET_ELEM_KEY).size();
             if (size == 12 || size == 24)
                 denied.push_back(denied_of(element, now));
         }
     }
-    std::ranges::sort(denied, {}, [](const Denied& one) {
+    std::ranges::sort(denied, {}, [](const rules::Denied& one) {
         return std::tie(one.last, one.to, one.port, one.udp);
     });
     return denied;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::nft

@@ -8,7 +8,7 @@
 #include <limits>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 Result<ContainerState> parse_container_state(std::string text)
 {
@@ -49,4 +49,4 @@ Result<std::string> read_to_end(int fd, std::size_t limit, const Deadline& deadl
     }
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

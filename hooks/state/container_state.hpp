@@ -9,7 +9,7 @@
 #include <string>
 #include <sys/types.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 struct ContainerState {
     std::string id;
@@ -23,4 +23,4 @@ Result<ContainerState> parse_container_state(std::string text);
 // To the end, or the limit, or the deadline.
 Result<std::string> read_to_end(int fd, std::size_t limit, const Deadline& deadline);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

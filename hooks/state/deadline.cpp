@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <poll.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 std::chrono::milliseconds Deadline::left() const
 {
@@ -28,4 +28,4 @@ Status Deadline::wait_readable(int fd, std::string_view doing) const
     }
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 class Deadline {
 public:
@@ -23,4 +23,4 @@ private:
     std::chrono::steady_clock::time_point end_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr std::chrono::milliseconds asking_interval(2);
@@ -64,4 +64,4 @@ FileLock::~FileLock()
         (void)::unlink(path_.c_str()); // a file left behind is only a file: the next holder's
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Held until destroyed. The file is 0600 and must be in a directory nobody else can enter:
 // whoever can open a file can flock(2) it, and hold it for ever.
@@ -29,4 +29,4 @@ private:
     std::string path_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 Status write_all(int fd, std::string_view text, const std::string& path)
@@ -77,4 +77,4 @@ Status replace_file(const std::string& path, std::string_view text, mode_t mode)
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

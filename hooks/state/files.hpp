@@ -10,7 +10,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Nothing when it is not there. A file of more than `limit` bytes is refused.
 Result<std::optional<std::string>> read_file(const std::string& path, std::size_t limit);
@@ -20,4 +20,4 @@ Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
 // where the state directory is on a disk. One writer at a time (the run's lock).
 Status replace_file(const std::string& path, std::string_view text, mode_t mode);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 // Takes the next word and the separator behind it.
@@ -69,4 +69,4 @@ bool keeps_netns(const HostMount& mount, std::uint64_t inode)
     return mount.type == "nsfs" && mount.root == "net:[" + std::to_string(inode) + "]";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

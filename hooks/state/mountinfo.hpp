@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 struct HostMount {
     std::string place; // where it is mounted
@@ -23,4 +23,4 @@ std::vector<HostMount> read_mountinfo(std::string_view table);
 // Is it a mount of that network namespace?
 bool keeps_netns(const HostMount& mount, std::uint64_t inode);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

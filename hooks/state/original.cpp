@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 namespace {
 
@@ -119,4 +119,4 @@ Status put_back(const StateDir& state, const Record& record)
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

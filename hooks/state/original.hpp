@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // One at a time in a bundle, from reading config.json to replacing it. A file below STATE/locks, as
 // whoever can open the bundle's directory could sit on that for ever. Waited for two seconds.
@@ -27,4 +27,4 @@ Status keep_original(const StateDir& state, const RunKey& key, const std::string
 // a file that somebody changed since, an original that was never kept: nothing to do.
 Status put_back(const StateDir& state, const Record& record);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

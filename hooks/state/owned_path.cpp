@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 namespace {
 
@@ -106,4 +106,4 @@ Status check_owned_path(const std::string& path, std::string_view what, Code cod
     return std::unexpected(std::move(error).in(what));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr uid_t overflow_uid = 65534; // kernel.overflowuid, as everybody leaves it
@@ -64,4 +64,4 @@ bool is_owned_well(const std::string& path, const struct stat& file)
     return file.st_uid == overflow_uid && is_rootless() && has_no_id(path, file);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -9,7 +9,7 @@
 
 struct stat; // NOLINT(readability-identifier-naming): the system's name
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Has the host's root an id in the user namespace whose /proc/PID/uid_map this is?
 bool maps_host_root(std::string_view uid_map);
@@ -19,4 +19,4 @@ bool is_rootless();
 // `file` is what lstat(2) says of `path`.
 bool is_owned_well(const std::string& path, const struct stat& file);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr std::chrono::seconds patience_for_child(5);
@@ -317,4 +317,4 @@ HostCaps caps_of(const std::vector<ProbeAnswer>& answers)
     return caps;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 struct ProbeAnswer {
     std::string name; // "can_isolate"
@@ -40,4 +40,4 @@ constexpr const char* ip_forward = "/proc/sys/net/ipv4/ip_forward";
 
 HostCaps caps_of(const std::vector<ProbeAnswer>& answers);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

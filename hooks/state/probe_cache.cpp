@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr std::int64_t no_stands = 60; // seconds
@@ -137,4 +137,4 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
     return std::move(found.answers);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

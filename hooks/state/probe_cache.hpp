@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 struct ProbeKey { // what was asked, and about which files
     std::string boot;
@@ -38,4 +38,4 @@ struct ProbeQuestion {
 Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuestion& question,
                                         Freshness freshness);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

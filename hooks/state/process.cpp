@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 // proc(5): fields count from 1, these come after the command's closing parenthesis.
@@ -178,4 +178,4 @@ Result<bool> is_inhabited(const FileIdentity& place, const char* name)
     });
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Nothing when there is no such process (or it is a zombie, which can hold nothing).
 Result<std::optional<ProcessIdentity>> identify(pid_t pid);
@@ -35,4 +35,4 @@ Result<std::string> random_generation();
 // Every process of this pid namespace; some may have ended meanwhile.
 Result<std::vector<pid_t>> every_process();
 
-} // namespace anchorhold
+} // namespace anchorhold::state

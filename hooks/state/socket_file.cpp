@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 int connect_to_file(int socket, int place)
 {
@@ -21,4 +21,4 @@ int connect_to_file(int socket, int place)
     return number;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

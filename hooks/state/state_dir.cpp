@@ -15,7 +15,7 @@
 #include <tuple>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
@@ -311,4 +311,4 @@ Result<std::optional<RunLock>> RunLock::try_take(const StateDir& state, const Ru
     return RunLock(*std::move(lock));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

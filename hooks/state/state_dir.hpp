@@ -25,7 +25,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 class StateDir {
 public:
@@ -80,4 +80,4 @@ private:
     FileLock lock_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr std::string_view folder = "/anchorhold";
@@ -96,4 +96,4 @@ Result<std::string> resolve_root(std::string_view root)
     return text;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Where state lives when nobody said: /run/anchorhold for euid 0 in the initial user namespace,
 // else $XDG_RUNTIME_DIR/anchorhold, else /run/user/OUTER_UID/anchorhold, else refused.
@@ -20,4 +20,4 @@ Result<std::string> state_path_for(uid_t euid, std::string_view uid_map,
 // normalised lexically, relative paths from the cwd.
 Result<std::string> resolve_root(std::string_view root);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

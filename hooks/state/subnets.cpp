@@ -9,7 +9,7 @@
 #include <memory>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 constexpr unsigned subnet_length = 30;
@@ -27,14 +27,14 @@ std::string folder_of(const StateDir& state)
     return state.path() + "/subnets";
 }
 
-std::string name_of(const Subnet& subnet)
+std::string name_of(const rules::Subnet& subnet)
 {
     std::string text = subnet.text();
     text.resize(text.size() - suffix.size());
     return text;
 }
 
-std::string path_of(const StateDir& state, const Subnet& subnet)
+std::string path_of(const StateDir& state, const rules::Subnet& subnet)
 {
     return folder_of(state) + "/" + name_of(subnet);
 }
@@ -81,7 +81,7 @@ Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_vi
     return made == 0;
 }
 
-bool overlap(const RoutedRange& range, const Subnet& subnet)
+bool overlap(const RoutedRange& range, const rules::Subnet& subnet)
 {
     return range.base <= subnet.base + (subnet_size - 1) && subnet.base <= range.last();
 }
@@ -111,7 +111,7 @@ std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRa
     return RoutedList(std::move(routed)).ranges();
 }
 
-std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
+std::unexpected<Error> used_up(const StateDir& state, const rules::Prefix& pool,
                                const std::vector<RoutedRange>& routed)
 {
     const RoutedRange places = RoutedRange::of(pool);
@@ -131,7 +131,7 @@ std::unexpected<Error> used_up(const StateDir& state, const Prefix& pool,
 
 } // namespace
 
-RoutedRange RoutedRange::of(const Prefix& prefix)
+RoutedRange RoutedRange::of(const rules::Prefix& prefix)
 {
     std::uint32_t base = 0;
     for (std::size_t i = 0; i < 4; ++i)
@@ -146,7 +146,7 @@ std::uint32_t RoutedRange::last() const
 
 std::string RoutedRange::text() const
 {
-    return dotted(base) + "/" + std::to_string(length);
+    return rules::dotted(base) + "/" + std::to_string(length);
 }
 
 RoutedList::RoutedList(std::vector<RoutedRange> ranges)
@@ -160,14 +160,14 @@ RoutedList::RoutedList(std::vector<RoutedRange> ranges)
     }
 }
 
-std::optional<RoutedRange> RoutedList::touching(const Subnet& subnet) const
+std::optional<RoutedRange> RoutedList::touching(const rules::Subnet& subnet) const
 {
     // They are disjoint: the first that does not end before the subnet begins decides.
     const auto found = std::ranges::lower_bound(ranges_, subnet.base, {}, &RoutedRange::last);
     return found != ranges_.end() && overlap(*found, subnet) ? std::optional(*found) : std::nullopt;
 }
 
-Result<Walk> Walk::through(const Prefix& pool, const RunKey& key)
+Result<Walk> Walk::through(const rules::Prefix& pool, const RunKey& key)
 {
     if (!pool.is_v4() || pool.length() > subnet_length)
         return fail(Code::invalid_policy, "the pool " + pool.text() + " has no room for a /30");
@@ -177,17 +177,17 @@ Result<Walk> Walk::through(const Prefix& pool, const RunKey& key)
     return Walk(RoutedRange::of(pool).base, places, static_cast<std::uint32_t>(named % places));
 }
 
-Subnet Walk::at(std::uint32_t turn) const
+rules::Subnet Walk::at(std::uint32_t turn) const
 {
     return {base_ + (start_ + turn) % places_ * subnet_size};
 }
 
-std::uint32_t Walk::turn_of(const Subnet& subnet) const
+std::uint32_t Walk::turn_of(const rules::Subnet& subnet) const
 {
     return ((subnet.base - base_) / subnet_size + places_ - start_) % places_;
 }
 
-std::optional<Subnet> Walk::next()
+std::optional<rules::Subnet> Walk::next()
 {
     if (turn_ >= places_)
         return std::nullopt;
@@ -201,8 +201,9 @@ void Walk::jump_over(const RoutedRange& range)
     turn_ += (range.last() - at(turn_ - 1).base) / subnet_size;
 }
 
-Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
-                              const Prefix& pool, const AskRouted& routed)
+Result<rules::Subnet> reserve_subnet(const StateDir& state, const RunKey& key,
+                                     std::string_view generation, const rules::Prefix& pool,
+                                     const AskRouted& routed)
 {
     AH_TRY(Walk walk, Walk::through(pool, key), "reserve a subnet");
     std::vector<RoutedRange> met;
@@ -226,7 +227,7 @@ Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::str
 }
 
 Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
-                      const Subnet& subnet)
+                      const rules::Subnet& subnet)
 {
     const std::string path = path_of(state, subnet);
     AH_TRY(const auto owner, owner_at(path), "release the subnet " + subnet.text());
@@ -252,7 +253,7 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
         const std::string name = entry->d_name;
         std::string text = name;
         text += suffix;
-        const auto subnet = Subnet::parse(text, Code::network_setup_failed);
+        const auto subnet = rules::Subnet::parse(text, Code::network_setup_failed);
         const auto read = owner_at(folder + "/" + name);
         const std::string owner = read ? read->value_or("") : "";
         const std::size_t dot = owner.find('.');
@@ -266,4 +267,4 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
     return holds;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

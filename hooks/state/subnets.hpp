@@ -16,15 +16,15 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // IPv4 addresses that the host sends somewhere already, as one of its routes says: "10.0.0.0/8".
 struct RoutedRange {
     std::uint32_t base = 0; // host byte order; the bits behind `length` are 0
     unsigned length = 32;
-    unsigned link = 0;                           // index; 0: more than one, or none
-    static RoutedRange of(const Prefix& prefix); // an IPv4 one
-    std::uint32_t last() const;                  // inclusive
+    unsigned link = 0;                                  // index; 0: more than one, or none
+    static RoutedRange of(const rules::Prefix& prefix); // an IPv4 one
+    std::uint32_t last() const;                         // inclusive
     std::string text() const;
     friend bool operator==(const RoutedRange&, const RoutedRange&) = default;
 };
@@ -34,7 +34,7 @@ class RoutedList {
 public:
     RoutedList() = default;
     explicit RoutedList(std::vector<RoutedRange> ranges);
-    std::optional<RoutedRange> touching(const Subnet& subnet) const;
+    std::optional<RoutedRange> touching(const rules::Subnet& subnet) const;
     const std::vector<RoutedRange>& ranges() const noexcept { return ranges_; }
 
 private:
@@ -45,15 +45,15 @@ private:
 // and round, so that the first try is as good with a thousand runs as with none. Pure.
 class Walk {
 public:
-    static Result<Walk> through(const Prefix& pool, const RunKey& key);
-    std::optional<Subnet> next(); // nothing at the end
+    static Result<Walk> through(const rules::Prefix& pool, const RunKey& key);
+    std::optional<rules::Subnet> next(); // nothing at the end
     // Nothing more of a range that touches what next() gave last, in one step.
     void jump_over(const RoutedRange& range);
     std::uint32_t steps() const noexcept { return steps_; } // tries so far
 
     std::uint32_t places() const noexcept { return places_; } // at most 2^30
-    Subnet at(std::uint32_t turn) const;                      // turn < places()
-    std::uint32_t turn_of(const Subnet& subnet) const;        // its inverse; `subnet` of the pool
+    rules::Subnet at(std::uint32_t turn) const;               // turn < places()
+    std::uint32_t turn_of(const rules::Subnet& subnet) const; // its inverse; `subnet` of the pool
 
 private:
     Walk(std::uint32_t base, std::uint32_t places, std::uint32_t start)
@@ -67,7 +67,7 @@ private:
 };
 
 // A range that the host has routed and that touches the subnet, the broadest that is known.
-using AskRouted = std::function<Result<std::optional<RoutedRange>>(const Subnet&)>;
+using AskRouted = std::function<Result<std::optional<RoutedRange>>(const rules::Subnet&)>;
 
 // Takes a /30 that nobody holds and that no route touches. It is held first and asked about then:
 // what other runs hold costs no question. Routes of our own links count too: a live run's /30 is
@@ -78,14 +78,15 @@ using AskRouted = std::function<Result<std::optional<RoutedRange>>(const Subnet&
 // When none is left the sentence tells apart what the administrator can do about it, by whose they
 // are: "every subnet of the pool 198.18.0.0/15 is routed: 198.18.0.0/15", or "the pool
 // 198.18.0.0/29 is used up: 2 runs are live", or both.
-Result<Subnet> reserve_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
-                              const Prefix& pool, const AskRouted& routed);
+Result<rules::Subnet> reserve_subnet(const StateDir& state, const RunKey& key,
+                                     std::string_view generation, const rules::Prefix& pool,
+                                     const AskRouted& routed);
 // Nothing there, or another's, is left alone and no error.
 Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
-                      const Subnet& subnet);
+                      const rules::Subnet& subnet);
 
 struct Hold {
-    Subnet subnet;
+    rules::Subnet subnet;
     std::string key;
     std::string generation;
     friend bool operator==(const Hold&, const Hold&) = default;
@@ -93,4 +94,4 @@ struct Hold {
 // All of them, ascending.
 Result<std::vector<Hold>> held_subnets(const StateDir& state);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

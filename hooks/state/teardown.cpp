@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::state {
 namespace {
 
 // Pids mean something only in the pid namespace and the boot they were read in.
@@ -239,4 +239,4 @@ Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit, Unplug un
     return swept;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::state

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::state {
 
 // Takes away what a record names in the kernel, and notes in it what was refused to the run; the
 // caller holds the run's lock. The hook does it itself, the shim, which knows no netlink, asks the
@@ -39,4 +39,4 @@ enum class Sweep : std::uint8_t { dry_run, remove };
 // At most `limit` runs are looked at, 0: all. Never waits for a lock: a held lock is a live owner.
 Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit = 0, Unplug unplug = nullptr);
 
-} // namespace anchorhold
+} // namespace anchorhold::state

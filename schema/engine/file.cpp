@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 
 namespace {
 
@@ -17,7 +17,7 @@ Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file)
 {
     if (engine == Engine::docker)
         return json::Document::parse(file.text, Code::invalid_request);
-    AH_TRY(std::string text, toml_as_json(file.text));
+    AH_TRY(std::string text, json::toml_as_json(file.text));
     return json::Document::parse(std::move(text), Code::invalid_request);
 }
 
@@ -54,4 +54,4 @@ std::string section_text(Engine engine, const Keys& keys)
     return engine == Engine::docker ? text : "[" + text + "]";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

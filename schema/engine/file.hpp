@@ -5,7 +5,7 @@
 #include "schema/engine/setup.hpp"
 #include "schema/json/json.hpp"
 
-namespace anchorhold {
+namespace anchorhold::engine {
 
 // The CRI plugin of containerd in its configuration of version 2, and of 3 and later.
 constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";
@@ -22,4 +22,4 @@ std::vector<Keys> right_places(Engine engine, std::int64_t version);
 // write it; of Docker's, runtimes.x.
 std::string section_text(Engine engine, const Keys& keys);
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

@@ -8,7 +8,7 @@
 #include <array>
 #include <numeric>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 namespace {
 
 constexpr std::array<std::string_view, 4> engine_words{"podman", "docker", "containerd", "crio"};
@@ -285,4 +285,4 @@ EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
     return setup;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

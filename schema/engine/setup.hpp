@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 
 enum class Engine : std::uint8_t { podman, docker, containerd, crio };
 std::string_view word_for(Engine engine); // "containerd"
@@ -98,4 +98,4 @@ bool names_us(std::string_view program);
 // The word closest to `wanted`, if at most two letters have to change; empty: none.
 std::string nearest(std::string_view wanted, const std::vector<std::string>& words);
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 namespace {
 
 bool makes_pods(Engine engine)
@@ -329,4 +329,4 @@ Verdict verdict_of(const EngineSetup& setup)
     return setup.faults.empty() ? Verdict::verified : Verdict::faulty;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

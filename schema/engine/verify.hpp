@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 
 // What one runtime of an engine comes to on this host.
 enum class ProgramIs : std::uint8_t { missing, unsafe, other, same };
@@ -58,4 +58,4 @@ struct VerifyRow { // what is told of one handler
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

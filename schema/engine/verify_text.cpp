@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 namespace {
 
 std::string first_line(const EngineSetup& setup, std::size_t handlers)
@@ -83,4 +83,4 @@ std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& 
     return writer.take();
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

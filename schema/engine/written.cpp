@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::engine {
 namespace {
 
 struct Place {
@@ -195,4 +195,4 @@ void look_at_written(const EngineFile& file, EngineSays says, EngineSetup& setup
         reader.look(place);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::engine

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 
 namespace {
 
@@ -20,26 +20,26 @@ std::string lower(std::string_view text)
 
 } // namespace
 
-std::vector<PortRange> both_protocols(std::uint16_t first, std::uint16_t last)
+std::vector<rules::PortRange> both_protocols(std::uint16_t first, std::uint16_t last)
 {
     return {{first, last, false}, {first, last, true}};
 }
 
-std::vector<PortRange> all_ports()
+std::vector<rules::PortRange> all_ports()
 {
     return both_protocols(1, 65535);
 }
 
-Result<Destination> imported_destination(std::string_view text)
+Result<rules::Destination> imported_destination(std::string_view text)
 {
-    AH_TRY(Destination to, parse_destination(lower(text), Code::invalid_request));
-    const auto* const address = std::get_if<Prefix>(&to);
+    AH_TRY(rules::Destination to, rules::parse_destination(lower(text), Code::invalid_request));
+    const auto* const address = std::get_if<rules::Prefix>(&to);
     if (address != nullptr && address->is_v4() && text.contains(':'))
         return fail(Code::invalid_request, in_quotes(text) + " is an IPv4 address written as IPv6");
     return to;
 }
 
-Result<Destination> imported_pattern(std::string_view text)
+Result<rules::Destination> imported_pattern(std::string_view text)
 {
     const bool wild = text.starts_with("*.");
     if (text.substr(wild ? 1 : 0).contains('*'))
@@ -52,21 +52,22 @@ void Draft::lose(json::View at, std::string_view sentence)
     losses.push_back(at.wrong(sentence).what);
 }
 
-void Draft::allow(ImportedProfile& profile, json::View at, AllowRule rule)
+void Draft::allow(ImportedProfile& profile, json::View at, rules::AllowRule rule)
 {
-    if (const auto* const name = std::get_if<NamePattern>(&rule.to)) {
+    if (const auto* const name = std::get_if<rules::NamePattern>(&rule.to)) {
         const std::string text = name->text();
         if (text == "localhost" || text.ends_with(".localhost"))
             return lose(at, "no rule leads to a loopback; an endpoint does");
         if (!name->is_exact())
             return lose(at, "a wildcard cannot be looked up when a run is created; list the names");
-    } else if (is_covered(std::get<Prefix>(rule.to), always_denied(Network::default_pool()))) {
-        return lose(at, text_of(rule.to) + " is what no run reaches");
+    } else if (rules::is_covered(std::get<rules::Prefix>(rule.to),
+                                 rules::always_denied(rules::Network::default_pool()))) {
+        return lose(at, rules::text_of(rule.to) + " is what no run reaches");
     }
     // More than that is refused in the end.
-    if (profile.allow.size() <= most_rules &&
+    if (profile.allow.size() <= rules::most_rules &&
         std::ranges::find(profile.allow, rule) == profile.allow.end())
         profile.allow.push_back(std::move(rule));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

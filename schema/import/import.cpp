@@ -9,32 +9,34 @@
 #include <algorithm>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 namespace {
 
 // "pypi.org", "[2001:db8::/32]:53": what a person would have written; nothing: it takes an object.
-std::optional<std::string> short_text(const AllowRule& rule, ListKind kind)
+std::optional<std::string> short_text(const rules::AllowRule& rule, rules::ListKind kind)
 {
-    std::string text = text_of(rule.to);
-    const auto* const range = std::get_if<Prefix>(&rule.to);
+    std::string text = rules::text_of(rule.to);
+    const auto* const range = std::get_if<rules::Prefix>(&rule.to);
     if (range != nullptr && range->is_single())
         text.resize(text.rfind('/'));
-    const PortRange first = rule.ports[0];
-    const bool one = kind == ListKind::allow
-                         ? rule.ports == std::vector{PortRange{first.first, first.first, false}}
-                         : rule.ports == both_protocols(first.first, first.first);
-    if (!rule.except.empty() || (!one && (kind == ListKind::allow || rule.ports != all_ports())))
+    const rules::PortRange first = rule.ports[0];
+    const bool one =
+        kind == rules::ListKind::allow
+            ? rule.ports == std::vector{rules::PortRange{first.first, first.first, false}}
+            : rule.ports == both_protocols(first.first, first.first);
+    if (!rule.except.empty() ||
+        (!one && (kind == rules::ListKind::allow || rule.ports != all_ports())))
         return std::nullopt;
-    if (!one || rule.ports == std::vector{PortRange{}})
+    if (!one || rule.ports == std::vector{rules::PortRange{}})
         return text;
     const bool brackets = range != nullptr && !range->is_v4();
     return (brackets ? "[" + text + "]:" : text + ":") + std::to_string(first.first);
 }
 
-void write_rule(json::Writer& out, const AllowRule& rule)
+void write_rule(json::Writer& out, const rules::AllowRule& rule)
 {
-    out.begin_object().member("to", text_of(rule.to)).key("ports").begin_array();
-    for (const PortRange& range : rule.ports) {
+    out.begin_object().member("to", rules::text_of(rule.to)).key("ports").begin_array();
+    for (const rules::PortRange& range : rule.ports) {
         out.begin_object().key("port").integer(range.first);
         if (range.last != range.first)
             out.key("endPort").integer(range.last);
@@ -43,17 +45,18 @@ void write_rule(json::Writer& out, const AllowRule& rule)
     out.end_array();
     if (!rule.except.empty()) {
         out.key("except").begin_array();
-        for (const Prefix& hole : rule.except)
+        for (const rules::Prefix& hole : rule.except)
             out.string(hole.text());
         out.end_array();
     }
     out.end_object();
 }
 
-void write_rules(json::Writer& out, ListKind kind, const std::vector<AllowRule>& rules)
+void write_rules(json::Writer& out, rules::ListKind kind,
+                 const std::vector<rules::AllowRule>& rules)
 {
-    out.key(kind == ListKind::allow ? "allow" : "deny").begin_array();
-    for (const AllowRule& rule : rules) {
+    out.key(kind == rules::ListKind::allow ? "allow" : "deny").begin_array();
+    for (const rules::AllowRule& rule : rules) {
         if (const auto text = short_text(rule, kind)) {
             out.string(*text);
         } else {
@@ -69,13 +72,13 @@ std::string write_policy(const Draft& draft)
     out.begin_object().key("version").integer(1);
     out.member("default", draft.profiles.size() == 1 ? draft.profiles[0].name : "off");
     if (!draft.deny.empty())
-        write_rules(out, ListKind::deny, draft.deny);
+        write_rules(out, rules::ListKind::deny, draft.deny);
     out.key("profiles").begin_object();
     for (const ImportedProfile& profile : draft.profiles) {
         out.key(profile.name).begin_object();
         out.member("egress", profile.allow.empty() ? "off" : "allowlist");
         if (!profile.allow.empty())
-            write_rules(out, ListKind::allow, profile.allow);
+            write_rules(out, rules::ListKind::allow, profile.allow);
         out.end_object();
     }
     out.end_object().end_object();
@@ -123,4 +126,4 @@ Result<Imported> import_policy(std::string_view format, std::string text)
     return imported;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 
 struct Imported {
     std::string policy;              // parse_policy() takes it; one text per input
@@ -25,4 +25,4 @@ constexpr std::array<std::string_view, 3> import_formats{"srt", "networkpolicy",
 // Code invalid_request, with the place in the input.
 Result<Imported> import_policy(std::string_view format, std::string text);
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

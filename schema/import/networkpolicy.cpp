@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 namespace {
 
 constexpr std::uint16_t last_port = 65535;
@@ -19,7 +19,7 @@ constexpr std::string_view no_address =
 
 struct Placed {
     json::View at;
-    AllowRule rule;
+    rules::AllowRule rule;
 };
 
 Result<std::string> text_at(json::View object, std::string_view name, std::string_view absent)
@@ -51,14 +51,14 @@ Result<std::uint16_t> read_number(json::View at)
 }
 
 // The sentence says why a port cannot be kept.
-Result<PortRange> read_port_range(json::View at)
+Result<rules::PortRange> read_port_range(json::View at)
 {
     AH_CHECK(at.object());
     AH_CHECK(at.only({"port", "endPort", "protocol"}));
     AH_TRY(const std::string protocol, text_at(at, "protocol", "TCP"));
     if (protocol != "TCP" && protocol != "UDP")
         return std::unexpected(at.wrong(in_quotes(protocol) + " is neither TCP nor UDP"));
-    PortRange range{1, last_port, protocol == "UDP"};
+    rules::PortRange range{1, last_port, protocol == "UDP"};
     const auto port = at.find("port");
     const auto end = at.find("endPort");
     if (port && port->kind() == json::Kind::string)
@@ -78,14 +78,14 @@ Result<PortRange> read_port_range(json::View at)
 }
 
 // Those that can be kept; none: the rule cannot be.
-std::vector<PortRange> read_ports(json::View rule, const std::vector<json::View>& items,
-                                  Draft& draft)
+std::vector<rules::PortRange> read_ports(json::View rule, const std::vector<json::View>& items,
+                                         Draft& draft)
 {
     if (items.empty()) {
         draft.lose(rule, "means every protocol; TCP and UDP are kept");
         return all_ports();
     }
-    std::vector<PortRange> ports;
+    std::vector<rules::PortRange> ports;
     for (const json::View item : items) {
         const auto range = read_port_range(item);
         if (!range) {
@@ -93,8 +93,8 @@ std::vector<PortRange> read_ports(json::View rule, const std::vector<json::View>
         } else if (std::ranges::find(ports, *range) == ports.end()) {
             ports.push_back(*range);
         }
-        if (ports.size() > most_rule_parts) {
-            draft.lose(rule, "has more than " + std::to_string(most_rule_parts) + " ports");
+        if (ports.size() > rules::most_rule_parts) {
+            draft.lose(rule, "has more than " + std::to_string(rules::most_rule_parts) + " ports");
             return {};
         }
     }
@@ -103,34 +103,34 @@ std::vector<PortRange> read_ports(json::View rule, const std::vector<json::View>
 
 // ---- destinations -------------------------------------------------------------------------------
 
-Result<Prefix> read_range(json::View at)
+Result<rules::Prefix> read_range(json::View at)
 {
     AH_TRY(const std::string text, at.string());
     const auto to = imported_destination(text);
     if (!to)
         return std::unexpected(at.wrong(to.error().what));
-    if (const auto* const range = std::get_if<Prefix>(&*to); range && text.contains('/'))
+    if (const auto* const range = std::get_if<rules::Prefix>(&*to); range && text.contains('/'))
         return *range;
     return std::unexpected(at.expected("a range of addresses"));
 }
 
 // Without a hole that is not understood the rest would be wider, so the block goes as a whole.
-Result<AllowRule> read_block(json::View block)
+Result<rules::AllowRule> read_block(json::View block)
 {
     AH_CHECK(block.object());
     AH_CHECK(block.only({"cidr", "except"}));
     const auto cidr = block.find("cidr");
     if (!cidr)
         return std::unexpected(block.wrong("has no cidr"));
-    AH_TRY(const Prefix to, read_range(*cidr));
-    AllowRule rule{to, {}, {}};
+    AH_TRY(const rules::Prefix to, read_range(*cidr));
+    rules::AllowRule rule{to, {}, {}};
     AH_TRY(const std::vector<json::View> items, list_at(block, "except"));
-    if (items.size() > most_rule_parts) {
+    if (items.size() > rules::most_rule_parts) {
         return std::unexpected(
-            block.wrong("has more than " + std::to_string(most_rule_parts) + " exceptions"));
+            block.wrong("has more than " + std::to_string(rules::most_rule_parts) + " exceptions"));
     }
     for (const json::View item : items) {
-        AH_TRY(const Prefix hole, read_range(item));
+        AH_TRY(const rules::Prefix hole, read_range(item));
         if (!to.contains(hole) || to == hole)
             return std::unexpected(item.wrong("does not lie inside " + to.text()));
         if (std::ranges::find(rule.except, hole) == rule.except.end())
@@ -139,7 +139,7 @@ Result<AllowRule> read_block(json::View block)
     return rule;
 }
 
-Result<AllowRule> read_peer(json::View peer)
+Result<rules::AllowRule> read_peer(json::View peer)
 {
     AH_CHECK(peer.object());
     const auto block = peer.find("ipBlock");
@@ -148,11 +148,11 @@ Result<AllowRule> read_peer(json::View peer)
     return read_block(*block);
 }
 
-std::vector<AllowRule> everywhere()
+std::vector<rules::AllowRule> everywhere()
 {
-    std::vector<AllowRule> rules;
+    std::vector<rules::AllowRule> rules;
     for (const std::string_view all : {"0.0.0.0/0", "::/0"}) {
-        if (const auto range = Prefix::parse(all, Code::invalid_request))
+        if (const auto range = rules::Prefix::parse(all, Code::invalid_request))
             rules.push_back({*range, {}, {}});
     }
     return rules;
@@ -170,7 +170,7 @@ std::vector<Placed> read_peers(json::View rule, const std::vector<json::View>& i
         }
     }
     if (items.empty()) {
-        for (AllowRule& all : everywhere())
+        for (rules::AllowRule& all : everywhere())
             peers.push_back({rule, std::move(all)});
     }
     return peers;
@@ -190,7 +190,7 @@ Status read_rule(json::View rule, Draft& draft, std::vector<Placed>& rules)
         draft.lose(rule, "means everything, which no list is; name what is needed");
         return {};
     }
-    const std::vector<PortRange> ports = read_ports(rule, at, draft);
+    const std::vector<rules::PortRange> ports = read_ports(rule, at, draft);
     for (Placed& peer : read_peers(rule, to, draft)) {
         peer.rule.ports = ports;
         if (!ports.empty())
@@ -201,21 +201,22 @@ Status read_rule(json::View rule, Draft& draft, std::vector<Placed>& rules)
 
 // ---- objects ------------------------------------------------------------------------------------
 
-bool meet(const std::vector<PortRange>& one, const std::vector<PortRange>& other)
+bool meet(const std::vector<rules::PortRange>& one, const std::vector<rules::PortRange>& other)
 {
-    return std::ranges::any_of(one, [&](const PortRange& a) {
-        return std::ranges::any_of(other, [&](const PortRange& b) {
+    return std::ranges::any_of(one, [&](const rules::PortRange& a) {
+        return std::ranges::any_of(other, [&](const rules::PortRange& b) {
             return a.udp == b.udp && a.first <= b.last && b.first <= a.last;
         });
     });
 }
 
-bool is_filled(const Placed& one, const Prefix& hole, const std::vector<Placed>& rules)
+bool is_filled(const Placed& one, const rules::Prefix& hole, const std::vector<Placed>& rules)
 {
     return std::ranges::any_of(rules, [&](const Placed& other) {
-        const Prefix& to = std::get<Prefix>(other.rule.to);
+        const rules::Prefix& to = std::get<rules::Prefix>(other.rule.to);
         return &other != &one && (to.contains(hole) || hole.contains(to)) &&
-               !is_covered(hole, other.rule.except) && meet(one.rule.ports, other.rule.ports);
+               !rules::is_covered(hole, other.rule.except) &&
+               meet(one.rule.ports, other.rule.ports);
     });
 }
 
@@ -223,7 +224,7 @@ bool is_filled(const Placed& one, const Prefix& hole, const std::vector<Placed>&
 void tell_of_holes(const std::vector<Placed>& rules, Draft& draft)
 {
     for (const Placed& one : rules) {
-        for (const Prefix& hole : one.rule.except) {
+        for (const rules::Prefix& hole : one.rule.except) {
             if (!is_filled(one, hole, rules))
                 continue;
             draft.lose(one.at,
@@ -344,4 +345,4 @@ Result<Draft> draft_from_networkpolicy(json::View root)
     return draft;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 namespace {
 
 constexpr std::uint16_t dns_over_tls = 853;
@@ -62,8 +62,8 @@ Result<Rule> read_rule(json::View at)
 
 bool is_address(const Rule& rule)
 {
-    const auto to = parse_destination(rule.target, Code::invalid_request);
-    return !to || std::holds_alternative<Prefix>(*to);
+    const auto to = rules::parse_destination(rule.target, Code::invalid_request);
+    return !to || std::holds_alternative<rules::Prefix>(*to);
 }
 
 // Theirs, on the text as it stands: what is no pattern matches but itself.
@@ -75,7 +75,7 @@ bool matches(const Rule& rule, std::string_view name)
     return name.ends_with(below) && name.size() > below.size();
 }
 
-std::vector<PortRange> ports()
+std::vector<rules::PortRange> ports()
 {
     return {{1, dns_over_tls - 1, false},
             {dns_over_tls + 1, 65535, false},
@@ -89,7 +89,7 @@ void take_allowed(const std::vector<Rule>& rules, const Rule& rule, Draft& draft
     auto to = imported_pattern(rule.target);
     if (!to)
         return draft.lose(rule.target_at, to.error().what);
-    if (std::holds_alternative<NamePattern>(*to)) {
+    if (std::holds_alternative<rules::NamePattern>(*to)) {
         const auto first = std::ranges::find_if(
             rules, [&](const Rule& other) { return matches(other, rule.target); });
         if (first != rules.end() && !first->allows)
@@ -128,9 +128,9 @@ Result<Draft> draft_from_opensandbox(json::View root)
     std::vector<Rule> rules;
     if (const auto list = root.find("egress")) {
         AH_TRY(const std::vector<json::View> items, list->array());
-        if (items.size() > most_rules) {
+        if (items.size() > rules::most_rules) {
             return std::unexpected(
-                list->wrong("has more than " + std::to_string(most_rules) + " rules"));
+                list->wrong("has more than " + std::to_string(rules::most_rules) + " rules"));
         }
         for (const json::View item : items) {
             AH_TRY(Rule rule, read_rule(item));
@@ -148,4 +148,4 @@ Result<Draft> draft_from_opensandbox(json::View root)
     return draft;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

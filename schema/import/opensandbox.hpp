@@ -3,8 +3,8 @@
 
 #include "schema/import/draft.hpp"
 
-namespace anchorhold {
+namespace anchorhold::imports {
 
 Result<Draft> draft_from_opensandbox(json::View root);
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

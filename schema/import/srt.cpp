@@ -11,7 +11,7 @@
 #include <array>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::imports {
 namespace {
 
 constexpr std::string_view v4_all = "0.0.0.0/0";
@@ -54,14 +54,14 @@ Result<Entry> cut_entry(std::string_view text)
     return Entry{std::string(text.substr(0, colon)), port};
 }
 
-Result<Destination> read_host(std::string_view host)
+Result<rules::Destination> read_host(std::string_view host)
 {
     if (host.contains('/'))
         return fail(Code::invalid_request, in_quotes(host) + " is no single host");
     return imported_pattern(host);
 }
 
-std::vector<PortRange> at(const std::optional<Port>& port)
+std::vector<rules::PortRange> at(const std::optional<Port>& port)
 {
     if (!port)
         return {{1, 65535, false}};
@@ -69,9 +69,9 @@ std::vector<PortRange> at(const std::optional<Port>& port)
 }
 
 // What a proxy in between decides is not known here.
-Result<std::vector<NamePattern>> elsewhere(json::View network)
+Result<std::vector<rules::NamePattern>> elsewhere(json::View network)
 {
-    std::vector<NamePattern> names;
+    std::vector<rules::NamePattern> names;
     const auto proxy = network.find("mitmProxy");
     const auto domains = proxy ? proxy->find("domains") : std::nullopt;
     if (!proxy)
@@ -84,7 +84,7 @@ Result<std::vector<NamePattern>> elsewhere(json::View network)
         auto to = read_host(text);
         if (!to)
             return std::unexpected(item.wrong(to.error().what));
-        const auto* const name = std::get_if<NamePattern>(&*to);
+        const auto* const name = std::get_if<rules::NamePattern>(&*to);
         if (name == nullptr)
             return std::unexpected(item.expected("a name"));
         names.push_back(*name);
@@ -92,17 +92,19 @@ Result<std::vector<NamePattern>> elsewhere(json::View network)
     return names;
 }
 
-Result<Destination> read_allowed(const Entry& entry, const std::vector<NamePattern>& mitm)
+Result<rules::Destination> read_allowed(const Entry& entry,
+                                        const std::vector<rules::NamePattern>& mitm)
 {
-    AH_TRY(Destination to, read_host(entry.host));
-    const auto* const name = std::get_if<NamePattern>(&to);
+    AH_TRY(rules::Destination to, read_host(entry.host));
+    const auto* const name = std::get_if<rules::NamePattern>(&to);
     if (name == nullptr)
         return to;
     if (!entry.host.contains('.') && entry.host != "localhost") {
         return fail(Code::invalid_request,
                     in_quotes(entry.host) + " has no dot, and is refused there");
     }
-    if (std::ranges::any_of(mitm, [&](const NamePattern& one) { return one.covers(*name); })) {
+    if (std::ranges::any_of(mitm,
+                            [&](const rules::NamePattern& one) { return one.covers(*name); })) {
         return fail(Code::invalid_request,
                     "the proxy of mitmProxy decides about " + in_quotes(entry.host));
     }
@@ -117,7 +119,7 @@ Status read_allow(json::View network, Draft& draft, ImportedProfile& profile)
         draft.lose(network, "has no allowedDomains, so nothing is allowed");
         return {};
     }
-    AH_TRY(const std::vector<NamePattern> mitm, elsewhere(network));
+    AH_TRY(const std::vector<rules::NamePattern> mitm, elsewhere(network));
     AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
         AH_TRY(const std::string text, item.string());
@@ -132,7 +134,7 @@ Status read_allow(json::View network, Draft& draft, ImportedProfile& profile)
     return {};
 }
 
-void deny(Draft& draft, const Destination& to, const std::optional<Port>& port)
+void deny(Draft& draft, const rules::Destination& to, const std::optional<Port>& port)
 {
     draft.deny.push_back(
         {to, port ? both_protocols(port->number(), port->number()) : all_ports(), {}});
@@ -141,7 +143,7 @@ void deny(Draft& draft, const Destination& to, const std::optional<Port>& port)
 Status deny_everything(Draft& draft, const std::optional<Port>& port)
 {
     for (const std::string_view range : {v4_all, v6_all}) {
-        AH_TRY(const Prefix all, Prefix::parse(range, Code::invalid_request));
+        AH_TRY(const rules::Prefix all, rules::Prefix::parse(range, Code::invalid_request));
         deny(draft, all, port);
     }
     return {};
@@ -183,12 +185,13 @@ Status read_denied_addresses(json::View network, Draft& draft, const ImportedPro
     AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
         AH_TRY(const std::string text, item.string());
-        const auto range = Prefix::parse(text, Code::invalid_request);
+        const auto range = rules::Prefix::parse(text, Code::invalid_request);
         if (!range)
             return std::unexpected(item.wrong(range.error().what));
         deny(draft, *range, std::nullopt);
-        if (std::ranges::any_of(profile.allow,
-                                [&](const AllowRule& rule) { return covers(*range, rule.to); }))
+        if (std::ranges::any_of(profile.allow, [&](const rules::AllowRule& rule) {
+                return rules::covers(*range, rule.to);
+            }))
             draft.lose(item, "closes an address of allowedDomains too; a deny always wins");
     }
     return {};
@@ -269,8 +272,8 @@ Result<Draft> draft_from_srt(json::View root)
         if (member.key() != "network")
             draft.lose(member, not_ours);
     }
-    const bool has_name = std::ranges::any_of(profile.allow, [](const AllowRule& rule) {
-        return std::holds_alternative<NamePattern>(rule.to);
+    const bool has_name = std::ranges::any_of(profile.allow, [](const rules::AllowRule& rule) {
+        return std::holds_alternative<rules::NamePattern>(rule.to);
     });
     if (has_name) {
         draft.lose(*network,
@@ -287,4 +290,4 @@ Result<Draft> draft_from_srt(json::View root)
     return draft;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

@@ -3,8 +3,8 @@
 
 #include "schema/import/draft.hpp"
 
-namespace anchorhold {
+namespace anchorhold::imports {
 
 Result<Draft> draft_from_srt(json::View root);
 
-} // namespace anchorhold
+} // namespace anchorhold::imports

@@ -7,7 +7,7 @@
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
-namespace anchorhold {
+namespace anchorhold::json {
 namespace {
 
 // Of what no engine names us by: any scalar that is not listed is written as null.
@@ -51,4 +51,4 @@ Result<std::string> toml_as_json(std::string_view text)
     return writer.take();
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::json

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::json {
 
 // Keys in no particular order; a number keeps its value, not its spelling. The error is "line 3:
 // SENTENCE", of code invalid_request.
 Result<std::string> toml_as_json(std::string_view text);
 
-} // namespace anchorhold
+} // namespace anchorhold::json

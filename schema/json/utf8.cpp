@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/json/utf8.hpp"
 
-namespace anchorhold {
+namespace anchorhold::json {
 
 Utf8Step utf8_step(std::string_view text)
 {
@@ -38,4 +38,4 @@ bool is_utf8(std::string_view text)
     return true;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::json

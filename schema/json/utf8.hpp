@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::json {
 
 struct Utf8Step {
     char32_t point = 0;
@@ -14,4 +14,4 @@ struct Utf8Step {
 Utf8Step utf8_step(std::string_view text);
 bool is_utf8(std::string_view text);
 
-} // namespace anchorhold
+} // namespace anchorhold::json

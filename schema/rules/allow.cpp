@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 constexpr std::uint16_t every_port = 65535;
@@ -352,4 +352,4 @@ std::vector<AllowRule> drop_denied(const std::vector<AllowRule>& rules,
     return left;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 struct PortRange {
     std::uint16_t first = 443;
@@ -52,4 +52,4 @@ std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
 std::vector<AllowRule> drop_denied(const std::vector<AllowRule>& rules,
                                    const std::vector<AllowRule>& deny);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdio>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 constexpr std::array v4_ranges{
@@ -97,4 +97,4 @@ bool is_private(const Prefix& address)
     });
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 // DESIGN 4, "Always denied": whatever a rule or a name says. The pool is the policy's own.
 std::vector<Prefix> always_denied(const Prefix& pool);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

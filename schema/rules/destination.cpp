@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -217,4 +217,4 @@ bool covers(const Destination& whole, const Destination& part)
     return std::get<NamePattern>(whole).covers(std::get<NamePattern>(part));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

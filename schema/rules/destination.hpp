@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 // "10.1.0.0/16", "2001:db8::/32"; an address alone is a range of one. Addresses are read by
 // inet_pton(3) alone, and ::ffff:a.b.c.d is a.b.c.d. Two of them are disjoint or one holds the
@@ -66,4 +66,4 @@ std::string text_of(const Destination& destination);
 // A name never covers an address, nor the reverse: what it resolves to is not known here.
 bool covers(const Destination& whole, const Destination& part);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

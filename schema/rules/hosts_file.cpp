@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 constexpr std::size_t longest_host_name = 253; // RFC 1035 2.3.4, without the root's own dot
@@ -47,4 +47,4 @@ std::string hosts_file(const Network& network, std::string_view hostname)
     return text;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

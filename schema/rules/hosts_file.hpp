@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 // Loopback first, then the container's own name (127.0.1.1, as Debian does it; left out when it is
 // no host name or one of those pinned), then a line per address.
 std::string hosts_file(const Network& network, std::string_view hostname);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

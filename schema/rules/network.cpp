@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 constexpr unsigned subnet_length = 30;
@@ -176,4 +176,4 @@ Judgement judge(const Network& network, const Prefix& address, std::uint16_t por
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

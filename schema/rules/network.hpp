@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 std::string dotted(std::uint32_t address); // of IPv4, host byte order: "198.18.0.1"
 
@@ -89,4 +89,4 @@ struct Denied {
     friend bool operator==(const Denied&, const Denied&) = default;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 std::string with_port(const std::string& to, const AllowRule& question)
@@ -114,4 +114,4 @@ Reachability reachability(const Request& request, const Decision& decision, cons
     std::abort(); // a byte that is no Posture: refuse to guess
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 // "github.com", "10.1.2.3:5432", "[2001:db8::1]:443": one address or name at one tcp port, 443 when
 // there is none.
@@ -25,4 +25,4 @@ struct Reachability {
 Reachability reachability(const Request& request, const Decision& decision, const Network& network,
                           const AllowRule& question);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-namespace anchorhold {
+namespace anchorhold::rules {
 namespace {
 
 // The kernel tells how long ago it was: the same attempt is told a second apart now and then.
@@ -50,4 +50,4 @@ void begin_anew(Record& record)
     record.drops_before = record.drops;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

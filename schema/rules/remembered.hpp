@@ -5,7 +5,7 @@
 
 #include "schema/record.hpp"
 
-namespace anchorhold {
+namespace anchorhold::rules {
 
 struct Remembered {
     std::vector<Denied> denied;
@@ -21,4 +21,4 @@ void remember(Record& record, const Remembered& seen);
 // The table was replaced; what the next one counts comes on top.
 void begin_anew(Record& record);
 
-} // namespace anchorhold
+} // namespace anchorhold::rules

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::config {
 namespace {
 
 Result<std::string> resolved_path(const UniqueFd& directory)
@@ -103,14 +103,14 @@ Status Bundle::check_config() const
     return {};
 }
 
-Result<FileLock> Bundle::lock(const StateDir& state) const
+Result<state::FileLock> Bundle::lock(const state::StateDir& state) const
 {
-    return lock_bundle(state, directory_.get());
+    return state::lock_bundle(state, directory_.get());
 }
 
 Status Bundle::write_config(const std::string& original, const std::string& text) const
 {
-    return replace_config(directory_.get(), original, text);
+    return state::replace_config(directory_.get(), original, text);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

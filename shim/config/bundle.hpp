@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 class Bundle {
 public:
@@ -21,7 +21,7 @@ public:
     // No symlink, owned and writable by root or our euid alone.
     Status check_config() const;
     // A turn at it among runs of the same bundle (hooks/state/original.hpp).
-    Result<FileLock> lock(const StateDir& state) const;
+    Result<state::FileLock> lock(const state::StateDir& state) const;
     // Replaces `original`, which must still stand there (hooks/state/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;
 
@@ -34,4 +34,4 @@ private:
     std::string path_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::config

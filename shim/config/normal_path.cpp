@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 std::string normal_path(std::string_view path)
 {
@@ -20,4 +20,4 @@ std::string normal_path(std::string_view path)
     return normal.empty() ? "/" : normal;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 // A mount's destination as the kernel will walk it from the root: absolute, no "", ".", "..".
 std::string normal_path(std::string_view path);
 
-} // namespace anchorhold
+} // namespace anchorhold::config

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::config {
 namespace {
 
 // An object of fixed shape: where it stands, and its members (runtime-spec 1.3, config.md and
@@ -151,4 +151,4 @@ Status check_oci_keys(json::View config)
     return check_object(config, "");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

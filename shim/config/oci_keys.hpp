@@ -4,7 +4,7 @@
 
 #include "schema/json/json.hpp"
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 // Go's decoder, hence runc, takes "Linux" (and U+017F for s, U+212A for k) for "linux"; crun and we
 // do not. So in every object of fixed shape a name that folds to a known one without being it is
@@ -12,4 +12,4 @@ namespace anchorhold {
 // into. Refuses a root that is no object.
 Status check_oci_keys(json::View config);
 
-} // namespace anchorhold
+} // namespace anchorhold::config

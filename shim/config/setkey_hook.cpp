@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 Result<bool> is_setkey_hook(json::View hook)
 {
@@ -36,4 +36,4 @@ Result<bool> plugs_in_by_hook(json::View config)
     return false;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

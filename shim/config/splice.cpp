@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 Result<std::optional<json::View>> container(json::View object, std::string_view key,
                                             json::Kind kind)
@@ -92,4 +92,4 @@ void Edits::take(std::vector<json::Splice> splices)
     std::ranges::move(splices, std::back_inserter(splices_));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

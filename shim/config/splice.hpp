@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 // A member of that kind (array or object); nothing when it is absent or null.
 Result<std::optional<json::View>> container(json::View object, std::string_view key,
@@ -46,4 +46,4 @@ private:
     std::vector<Content> contents_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::config

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::config {
 
 // The sets of process.capabilities.
 constexpr std::array<std::string_view, 5> capability_sets{"bounding", "effective", "inheritable",
@@ -38,4 +38,4 @@ inline Result<std::string> text_of(const std::optional<json::View>& parent, std:
     return found ? found->string() : Result<std::string>("");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::config

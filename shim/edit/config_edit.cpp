@@ -11,24 +11,24 @@
 #include <initializer_list>
 #include <utility>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
-Status edit_args(json::View process, const std::vector<std::string>& prefix, Edits& edits)
+Status edit_args(json::View process, const std::vector<std::string>& prefix, config::Edits& edits)
 {
-    AH_TRY(const auto args, container(process, "args", json::Kind::array));
+    AH_TRY(const auto args, config::container(process, "args", json::Kind::array));
     if (!args || args->size() == 0)
         return std::unexpected(process.wrong("expected \"args\" with a command in it"));
     for (const json::View& word : args->items())
         AH_CHECK(word.bytes());
-    const std::string list = quoted_list(prefix);
-    edits.add(*args, Side::front, list.substr(1, list.size() - 2));
+    const std::string list = config::quoted_list(prefix);
+    edits.add(*args, config::Side::front, list.substr(1, list.size() - 2));
     return {};
 }
 
-Status edit_process(json::View config, const Plan& plan, Edits& edits, Edited& edited)
+Status edit_process(json::View config, const Plan& plan, config::Edits& edits, Edited& edited)
 {
-    AH_TRY(const auto process, container(config, "process", json::Kind::object));
+    AH_TRY(const auto process, config::container(config, "process", json::Kind::object));
     if (!process && plan.command_prefix.empty())
         return {}; // the runtimes create such a container, and start refuses it
     if (!process)
@@ -49,7 +49,7 @@ Status edit_process(json::View config, const Plan& plan, Edits& edits, Edited& e
 // Is the plan's mark there already?
 Result<bool> is_marked(json::View config, const Plan& plan)
 {
-    AH_TRY(const auto annotations, container(config, "annotations", json::Kind::object));
+    AH_TRY(const auto annotations, config::container(config, "annotations", json::Kind::object));
     const auto mark = annotations ? annotations->find(mark_annotation) : std::nullopt;
     if (!mark)
         return false;
@@ -71,17 +71,17 @@ Result<Edited> edit_config(const json::Document& config, const Plan& plan)
         edited.text = std::string(config.text());
         return edited;
     }
-    Edits edits;
+    config::Edits edits;
     AH_CHECK(edit_process(root, plan, edits, edited));
     AH_TRY(edited.seccomp_obstacle, edit_linux(root, plan, edits));
     AH_CHECK(edit_mounts(root, plan, edits));
     AH_TRY(edited.removed_hooks, edit_hooks(root, plan, edits));
     if (!plan.mark.empty()) {
-        edits.add_to_member(root, "annotations", json::Kind::object, Side::back,
+        edits.add_to_member(root, "annotations", json::Kind::object, config::Side::back,
                             json::quote(mark_annotation) + ":" + json::quote(plan.mark));
     }
     edited.text = json::splice(config.text(), std::move(edits).splices());
     return edited;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

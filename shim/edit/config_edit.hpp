@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 struct Edited {
     std::string text;
@@ -21,4 +21,4 @@ struct Edited {
 // config_ambiguous when a member an edit needs has the wrong type.
 Result<Edited> edit_config(const json::Document& config, const Plan& plan);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

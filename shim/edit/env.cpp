@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
 void add_once(std::vector<std::string>& list, std::string text)
@@ -67,8 +67,8 @@ Variables variables_for(const std::vector<std::string>& given, const Plan& plan)
 Result<EnvEdit> edit_env(json::View process, const Plan& plan)
 {
     EnvEdit result;
-    Edits edits;
-    AH_TRY(const auto env, container(process, "env", json::Kind::array));
+    config::Edits edits;
+    AH_TRY(const auto env, config::container(process, "env", json::Kind::array));
     const std::vector<json::View> items = env ? env->items() : std::vector<json::View>();
     AH_TRY(const std::vector<std::string> entries, entries_of(items));
     const Variables variables = variables_for(entries, plan);
@@ -87,7 +87,7 @@ Result<EnvEdit> edit_env(json::View process, const Plan& plan)
     for (const auto& [name, value] : variables)
         list += (list.empty() ? "" : ",") + json::quote(name + "=" + value);
     if (!list.empty())
-        edits.add_to_member(process, "env", json::Kind::array, Side::back, list);
+        edits.add_to_member(process, "env", json::Kind::array, config::Side::back, list);
     result.splices = std::move(edits).splices();
     return result;
 }
@@ -95,13 +95,13 @@ Result<EnvEdit> edit_env(json::View process, const Plan& plan)
 Result<CapsEdit> edit_capabilities(json::View process)
 {
     CapsEdit result;
-    Edits edits;
+    config::Edits edits;
     // Absent means none at all, to runc and crun alike (measured).
-    AH_TRY(const auto capabilities, container(process, "capabilities", json::Kind::object));
+    AH_TRY(const auto capabilities, config::container(process, "capabilities", json::Kind::object));
     if (!capabilities)
         return result;
-    for (const std::string_view name : capability_sets) {
-        AH_TRY(const auto set, container(*capabilities, name, json::Kind::array));
+    for (const std::string_view name : config::capability_sets) {
+        AH_TRY(const auto set, config::container(*capabilities, name, json::Kind::array));
         if (!set)
             continue;
         std::vector<json::View> removed;
@@ -124,4 +124,4 @@ Result<CapsEdit> edit_capabilities(json::View process)
     return result;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 // What is to be set in a process that is given that environment, replacing equal names: the plan's
 // variables, and where proxies stay the relay's exemption from them.
@@ -31,4 +31,4 @@ struct CapsEdit {
 };
 Result<CapsEdit> edit_capabilities(json::View process);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

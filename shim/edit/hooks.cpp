@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 namespace {
 
@@ -14,20 +14,20 @@ namespace {
 std::string our_hook(const Plan& plan, const char* verb)
 {
     return "{\"path\":" + json::quote(plan.hook_path) + ",\"args\":" +
-           quoted_list(
+           config::quoted_list(
                {plan.hook_path, "--state", plan.state_dir, verb, plan.key, plan.generation}) +
            ",\"env\":[],\"timeout\":10}";
 }
 
-Result<std::vector<std::string>> drop_setkey(json::View hooks, Edits& edits)
+Result<std::vector<std::string>> drop_setkey(json::View hooks, config::Edits& edits)
 {
     std::vector<std::string> paths;
     std::vector<json::View> removed;
-    AH_TRY(const auto prestart, container(hooks, "prestart", json::Kind::array));
+    AH_TRY(const auto prestart, config::container(hooks, "prestart", json::Kind::array));
     if (!prestart)
         return paths;
     for (const json::View& hook : prestart->items()) {
-        AH_TRY(const bool setkey, is_setkey_hook(hook));
+        AH_TRY(const bool setkey, config::is_setkey_hook(hook));
         if (!setkey)
             continue;
         removed.push_back(hook);
@@ -40,11 +40,12 @@ Result<std::vector<std::string>> drop_setkey(json::View hooks, Edits& edits)
 
 } // namespace
 
-Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits)
+Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan,
+                                            config::Edits& edits)
 {
     const std::string up = plan.hooks ? our_hook(plan, "up") : "";
     const std::string down = plan.hooks ? our_hook(plan, "down") : "";
-    AH_TRY(const auto hooks, container(config, "hooks", json::Kind::object));
+    AH_TRY(const auto hooks, config::container(config, "hooks", json::Kind::object));
     std::vector<std::string> removed;
     if (hooks && plan.drop_setkey_hook) {
         AH_TRY(removed, drop_setkey(*hooks, edits));
@@ -52,16 +53,16 @@ Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan,
     if (!plan.hooks)
         return removed;
     if (!hooks) {
-        edits.add_to_member(config, "hooks", json::Kind::object, Side::back,
+        edits.add_to_member(config, "hooks", json::Kind::object, config::Side::back,
                             "\"createRuntime\":[" + up + "],\"poststop\":[" + down + "]");
         return removed;
     }
     for (const auto* stage : {"createRuntime", "poststop"})
-        AH_CHECK(container(*hooks, stage, json::Kind::array));
+        AH_CHECK(config::container(*hooks, stage, json::Kind::array));
     // Up comes after the engine's own, to see what they plugged in; down before them.
-    edits.add_to_member(*hooks, "createRuntime", json::Kind::array, Side::back, up);
-    edits.add_to_member(*hooks, "poststop", json::Kind::array, Side::front, down);
+    edits.add_to_member(*hooks, "createRuntime", json::Kind::array, config::Side::back, up);
+    edits.add_to_member(*hooks, "poststop", json::Kind::array, config::Side::front, down);
     return removed;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 // hooks: ours in, Docker's out; returns the paths of what was taken out.
-Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan, Edits& edits);
+Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan,
+                                            config::Edits& edits);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

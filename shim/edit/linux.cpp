@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
 constexpr std::string_view port_start = "net.ipv4.ip_unprivileged_port_start";
@@ -23,11 +23,11 @@ std::string port_start_member()
     return json::quote(port_start) + R"(:"53")";
 }
 
-Status edit_namespaces(json::View section, Edits& edits)
+Status edit_namespaces(json::View section, config::Edits& edits)
 {
-    AH_TRY(const auto namespaces, container(section, "namespaces", json::Kind::array));
+    AH_TRY(const auto namespaces, config::container(section, "namespaces", json::Kind::array));
     if (!namespaces || namespaces->size() == 0) {
-        edits.add_to_member(section, "namespaces", json::Kind::array, Side::back,
+        edits.add_to_member(section, "namespaces", json::Kind::array, config::Side::back,
                             std::string(own_everything));
         return {};
     }
@@ -50,29 +50,30 @@ Status edit_namespaces(json::View section, Edits& edits)
             edits.replace(entry, std::string(own_network));
     }
     if (!mount)
-        edits.add(*namespaces, Side::back, std::string(own_mounts));
+        edits.add(*namespaces, config::Side::back, std::string(own_mounts));
     if (!network)
-        edits.add(*namespaces, Side::back, std::string(own_network));
+        edits.add(*namespaces, config::Side::back, std::string(own_network));
     return {};
 }
 
-Status edit_sysctl(json::View section, Edits& edits)
+Status edit_sysctl(json::View section, config::Edits& edits)
 {
-    AH_TRY(const auto sysctl, container(section, "sysctl", json::Kind::object));
+    AH_TRY(const auto sysctl, config::container(section, "sysctl", json::Kind::object));
     if (!sysctl || (!sysctl->find(port_start) && !sysctl->find(port_start_as_path)))
-        edits.add_to_member(section, "sysctl", json::Kind::object, Side::back, port_start_member());
+        edits.add_to_member(section, "sysctl", json::Kind::object, config::Side::back,
+                            port_start_member());
     return {};
 }
 
 // linux.resources.GROUP.NAME, where it is a number, becomes what `change` makes of it.
 template <typename Change>
 Status edit_resource(json::View section, std::string_view group, std::string_view name,
-                     Change change, Edits& edits)
+                     Change change, config::Edits& edits)
 {
-    AH_TRY(const auto resources, container(section, "resources", json::Kind::object));
+    AH_TRY(const auto resources, config::container(section, "resources", json::Kind::object));
     if (!resources)
         return {};
-    AH_TRY(const auto members, container(*resources, group, json::Kind::object));
+    AH_TRY(const auto members, config::container(*resources, group, json::Kind::object));
     const auto at = members ? members->find(name) : std::nullopt;
     if (!at || at->is_null())
         return {};
@@ -82,7 +83,7 @@ Status edit_resource(json::View section, std::string_view group, std::string_vie
     return {};
 }
 
-Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
+Status edit_pids(json::View section, std::int64_t extra, config::Edits& edits)
 {
     const auto grown = [extra](std::int64_t number) {
         const bool fits = number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra;
@@ -91,7 +92,7 @@ Status edit_pids(json::View section, std::int64_t extra, Edits& edits)
     return edit_resource(section, "pids", "limit", grown, edits);
 }
 
-Status edit_cpu_shares(json::View section, std::int64_t least, Edits& edits)
+Status edit_cpu_shares(json::View section, std::int64_t least, config::Edits& edits)
 {
     const auto enough = [least](std::int64_t number) { return std::max(number, least); };
     return edit_resource(section, "cpu", "shares", enough, edits);
@@ -119,12 +120,12 @@ std::string whole_section(const Plan& plan)
 
 } // namespace
 
-Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits)
+Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edits& edits)
 {
-    AH_TRY(const auto section, container(config, "linux", json::Kind::object));
+    AH_TRY(const auto section, config::container(config, "linux", json::Kind::object));
     if (!section || section->size() == 0) {
         if (const std::string members = whole_section(plan); !members.empty())
-            edits.add_to_member(config, "linux", json::Kind::object, Side::back, members);
+            edits.add_to_member(config, "linux", json::Kind::object, config::Side::back, members);
         return std::string();
     }
     if (plan.network == NetworkNamespace::own)
@@ -140,4 +141,4 @@ Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits
     return std::move(seccomp.obstacle);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

@@ -6,10 +6,10 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 // linux: namespaces, resources.pids.limit, sysctl, seccomp; and why the profile of the last could
 // not be rewritten, or nothing.
-Result<std::string> edit_linux(json::View config, const Plan& plan, Edits& edits);
+Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edits& edits);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
 // Best first. Whether they are noexec does not matter: a bind has flags of its own.
@@ -90,14 +90,14 @@ Result<PlacedMount> read_mount(json::View entry, const UniqueFd& rootfs)
         return std::unexpected(entry.expected("a member \"destination\""));
     AH_TRY(const std::string text, destination->bytes());
     PlacedMount mount{
-        entry.where(), normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
+        entry.where(), config::normal_path(text), resolve_inside(rootfs, text), {}, {}, {}, {}};
     if (const auto type = entry.find("type"); type && !type->is_null()) {
         AH_TRY(mount.type, type->string());
     }
     if (const auto source = entry.find("source"); source && !source->is_null()) {
         AH_TRY(mount.source, source->bytes());
     }
-    AH_TRY(const auto options, container(entry, "options", json::Kind::array));
+    AH_TRY(const auto options, config::container(entry, "options", json::Kind::array));
     for (const json::View& option : options ? options->items() : std::vector<json::View>()) {
         AH_TRY(std::string word, option.bytes());
         mount.options.push_back(std::move(word));
@@ -127,7 +127,7 @@ std::string stray_link(const PlacedMount& mount, const std::vector<PlacedMount>&
 Result<std::vector<PlacedMount>> read_mounts(json::View config, const UniqueFd& rootfs)
 {
     std::vector<PlacedMount> mounts;
-    AH_TRY(const auto list, container(config, "mounts", json::Kind::array));
+    AH_TRY(const auto list, config::container(config, "mounts", json::Kind::array));
     for (const json::View& entry : list ? list->items() : std::vector<json::View>()) {
         AH_TRY(PlacedMount mount, read_mount(entry, rootfs));
         mount.strays = stray_link(mount, mounts);
@@ -193,4 +193,4 @@ Result<std::string> mount_place(json::View config, const std::string& rootfs)
                 "no tmpfs of config.json can hold the relay and its sockets (" + reasons + ")");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

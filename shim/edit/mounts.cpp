@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
 const std::vector<std::string> file_options{"bind", "ro", "nosuid", "nodev", "noexec"};
@@ -17,7 +17,7 @@ std::string mount_entry(std::string_view destination, std::string_view source,
 {
     return "{\"destination\":" + json::quote(destination) +
            ",\"type\":\"none\",\"source\":" + json::quote(source) +
-           ",\"options\":" + quoted_list(options) + "}";
+           ",\"options\":" + config::quoted_list(options) + "}";
 }
 
 Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view path)
@@ -28,7 +28,7 @@ Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view pat
         if (!destination)
             return std::unexpected(entry.expected("a member \"destination\""));
         AH_TRY(const std::string text, destination->bytes());
-        if (normal_path(text) == path)
+        if (config::normal_path(text) == path)
             return true;
     }
     return false;
@@ -36,9 +36,9 @@ Result<bool> has_mount_at(std::optional<json::View> mounts, std::string_view pat
 
 } // namespace
 
-Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
+Status edit_mounts(json::View config, const Plan& plan, config::Edits& edits)
 {
-    AH_TRY(const auto mounts, container(config, "mounts", json::Kind::array));
+    AH_TRY(const auto mounts, config::container(config, "mounts", json::Kind::array));
     std::string list;
     const auto append = [&](const MountEdit& mount) {
         list +=
@@ -56,8 +56,8 @@ Status edit_mounts(json::View config, const Plan& plan, Edits& edits)
     if (plan.cover_hosts)
         append({"/etc/hosts", plan.hosts, file_options});
     if (!list.empty())
-        edits.add_to_member(config, "mounts", json::Kind::array, Side::back, list);
+        edits.add_to_member(config, "mounts", json::Kind::array, config::Side::back, list);
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

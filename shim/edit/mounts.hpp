@@ -4,9 +4,9 @@
 #include "schema/plan.hpp"
 #include "shim/config/splice.hpp"
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 // mounts: ours behind all others, so that none of them can cover one.
-Status edit_mounts(json::View config, const Plan& plan, Edits& edits);
+Status edit_mounts(json::View config, const Plan& plan, config::Edits& edits);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

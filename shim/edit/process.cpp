@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 namespace {
 
 constexpr std::string_view opening = R"({"process":)"; // so that places and rules are config.json's
@@ -23,7 +23,7 @@ Result<json::Document> parse_process(std::string_view text)
                                                 Code::invalid_request));
     if (document.root().size() != 1)
         return fail(Code::invalid_request, "process: text behind the object");
-    AH_CHECK(check_oci_keys(document.root()));
+    AH_CHECK(config::check_oci_keys(document.root()));
     return document;
 }
 
@@ -35,33 +35,33 @@ std::string unwrapped(const std::string& text)
 // The process of a whole config.json or of a wrapped one; not there is an error.
 Result<json::View> process_of(const json::Document& document)
 {
-    AH_TRY(const auto process, container(document.root(), "process", json::Kind::object));
+    AH_TRY(const auto process, config::container(document.root(), "process", json::Kind::object));
     if (!process)
         return fail(document.code(), "process: expected an object");
     return *process;
 }
 
-void set(Edits& edits, json::View object, std::string_view key, std::string json)
+void set(config::Edits& edits, json::View object, std::string_view key, std::string json)
 {
     if (const auto member = object.find(key)) {
         edits.replace(*member, std::move(json));
     } else {
-        edits.add(object, Side::back, json::quote(key) + ":" + json);
+        edits.add(object, config::Side::back, json::quote(key) + ":" + json);
     }
 }
 
 // Adds to an array, which is made when there is none.
-Status append(Edits& edits, json::View object, std::string_view key,
+Status append(config::Edits& edits, json::View object, std::string_view key,
               const std::vector<std::string>& jsons)
 {
-    const auto list = container(object, key, json::Kind::array);
+    const auto list = config::container(object, key, json::Kind::array);
     if (!list)
         return std::unexpected(list.error());
     std::string text;
     for (const std::string& json : jsons)
         text += (text.empty() ? "" : ",") + json;
     if (!text.empty())
-        edits.add_to_member(object, key, json::Kind::array, Side::back, text);
+        edits.add_to_member(object, key, json::Kind::array, config::Side::back, text);
     return {};
 }
 
@@ -75,17 +75,17 @@ Result<std::string> id_number(std::string_view text)
     return std::to_string(number);
 }
 
-std::vector<std::string> values_of(const Invocation& call, std::string_view name)
+std::vector<std::string> values_of(const words::Invocation& call, std::string_view name)
 {
     std::vector<std::string> values;
-    for (const OptionAt& option : call.options) {
+    for (const words::OptionAt& option : call.options) {
         if (option.name == name)
             values.push_back(option.value);
     }
     return values;
 }
 
-std::vector<std::string> quoted_values(const Invocation& call, std::string_view name)
+std::vector<std::string> quoted_values(const words::Invocation& call, std::string_view name)
 {
     std::vector<std::string> values = values_of(call, name);
     for (std::string& value : values)
@@ -94,13 +94,13 @@ std::vector<std::string> quoted_values(const Invocation& call, std::string_view 
 }
 
 // --user UID[:GID] and --additional-gids.
-Status set_user(Edits& edits, json::View process, const Invocation& call)
+Status set_user(config::Edits& edits, json::View process, const words::Invocation& call)
 {
-    const OptionAt* const option = call.last("user");
+    const words::OptionAt* const option = call.last("user");
     std::vector<std::string> gids = values_of(call, "additional-gids");
     if (option == nullptr && gids.empty())
         return {};
-    AH_TRY(const auto user, container(process, "user", json::Kind::object));
+    AH_TRY(const auto user, config::container(process, "user", json::Kind::object));
     if (!user)
         return fail(Code::invalid_request, "process.user: expected an object");
     if (option != nullptr && !option->value.empty()) {
@@ -120,34 +120,35 @@ Status set_user(Edits& edits, json::View process, const Invocation& call)
 }
 
 // runc raises the ambient set only where the process has inheritable ones.
-Status add_capabilities(Edits& edits, json::View process, const Invocation& call)
+Status add_capabilities(config::Edits& edits, json::View process, const words::Invocation& call)
 {
     const std::vector<std::string> names = quoted_values(call, "cap");
     if (names.empty())
         return {};
-    AH_TRY(const auto sets, container(process, "capabilities", json::Kind::object));
+    AH_TRY(const auto sets, config::container(process, "capabilities", json::Kind::object));
     if (!sets) {
-        const std::string list = quoted_list(values_of(call, "cap"));
+        const std::string list = config::quoted_list(values_of(call, "cap"));
         set(edits, process, "capabilities",
             R"({"bounding":)" + list + R"(,"effective":)" + list + R"(,"permitted":)" + list + "}");
         return {};
     }
-    AH_TRY(const auto inheritable, container(*sets, "inheritable", json::Kind::array));
+    AH_TRY(const auto inheritable, config::container(*sets, "inheritable", json::Kind::array));
     for (const std::string_view name : {"bounding", "effective", "permitted"})
         AH_CHECK(append(edits, *sets, name, names));
     return inheritable ? append(edits, *sets, "ambient", names) : Status();
 }
 
-Status set_words(Edits& edits, json::View process, const Invocation& call)
+Status set_words(config::Edits& edits, json::View process, const words::Invocation& call)
 {
-    set(edits, process, "args", quoted_list({call.operands.begin() + 1, call.operands.end()}));
+    set(edits, process, "args",
+        config::quoted_list({call.operands.begin() + 1, call.operands.end()}));
     set(edits, process, "terminal", call.last("tty") != nullptr ? "true" : "false");
     if (call.last("no-new-privs") != nullptr)
         set(edits, process, "noNewPrivileges", "true");
     constexpr std::pair<std::string_view, std::string_view> texts[] = {
         {"cwd", "cwd"}, {"apparmor", "apparmorProfile"}, {"process-label", "selinuxLabel"}};
     for (const auto& [flag, key] : texts) {
-        if (const OptionAt* const option = call.last(flag); option && !option->value.empty())
+        if (const words::OptionAt* const option = call.last(flag); option && !option->value.empty())
             set(edits, process, key, json::quote(option->value));
     }
     return append(edits, process, "env", quoted_values(call, "env"));
@@ -169,40 +170,40 @@ Result<std::string> voiding_capabilities_in(std::string_view text)
 {
     AH_TRY(const json::Document document, parse_process(text));
     AH_TRY(const json::View process, process_of(document));
-    return voiding_capabilities_of(process);
+    return inspect::voiding_capabilities_of(process);
 }
 
-Result<std::string> process_from_flags(std::string config, const Invocation& call)
+Result<std::string> process_from_flags(std::string config, const words::Invocation& call)
 {
     if (call.operands.size() < 2)
         return fail(Code::invalid_request, "exec needs a command or --process");
     AH_TRY(const auto whole, json::Document::parse(std::move(config)), "config.json");
-    AH_CHECK(check_oci_keys(whole.root()), "config.json");
+    AH_CHECK(config::check_oci_keys(whole.root()), "config.json");
     AH_TRY(const json::View found, process_of(whole), "config.json");
     AH_TRY(const json::Document document, parse_process(found.raw()));
     AH_TRY(const json::View process, process_of(document));
-    Edits edits;
+    config::Edits edits;
     AH_CHECK(set_words(edits, process, call));
     AH_CHECK(set_user(edits, process, call));
     AH_CHECK(add_capabilities(edits, process, call));
     return unwrapped(json::splice(document.text(), std::move(edits).splices()));
 }
 
-std::string process_with_caps(const Invocation& call)
+std::string process_with_caps(const words::Invocation& call)
 {
-    return R"({"capabilities":{"bounding":)" + quoted_list(values_of(call, "cap")) + "}}";
+    return R"({"capabilities":{"bounding":)" + config::quoted_list(values_of(call, "cap")) + "}}";
 }
 
 Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest,
-                                            const Invocation& call, const Plan& plan)
+                                            const words::Invocation& call, const Plan& plan)
 {
     AH_TRY(const auto document,
            json::Document::parse(process_with_caps(call), Code::invalid_request), "--cap");
     AH_TRY(const CapsEdit caps, edit_capabilities(document.root()), "--cap");
     const Variables variables = variables_for(values_of(call, "env"), plan);
-    std::vector<OptionAt> drop;
+    std::vector<words::OptionAt> drop;
     bool env_left = false;
-    for (const OptionAt& option : call.options) {
+    for (const words::OptionAt& option : call.options) {
         const std::string_view name = env_name(option.value);
         const bool env = option.name == "env" &&
                          ((plan.strip_proxies && is_proxy_name(name)) || sets(variables, name));
@@ -212,7 +213,7 @@ Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest
         if (env || cap)
             drop.push_back(option);
     }
-    std::vector<std::string> words = without(rest, drop);
+    std::vector<std::string> words = words::without(rest, drop);
     const auto behind_verb = words.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1;
     if (!env_left)
         return words;
@@ -224,4 +225,4 @@ Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest
     return words;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

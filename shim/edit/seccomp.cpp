@@ -36,7 +36,7 @@
 #include <iterator>
 #include <optional>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 #if defined(__x86_64__)
 const std::string_view native_machine = "x86_64";
@@ -353,4 +353,4 @@ Result<SeccompEdit> edit_seccomp(json::View config, const SeccompPlan& plan)
     return edit_profile(*profile, action, plan);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

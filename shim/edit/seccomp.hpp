@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 struct SeccompEdit {
     std::vector<json::Splice> splices;
@@ -26,4 +26,4 @@ extern const std::string_view native_machine;
 // The profile of a config that has none: default allow, the denials as rules.
 std::string whole_profile(const SeccompPlan& plan, std::string_view machine = native_machine);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

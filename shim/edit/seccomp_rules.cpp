@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <sys/socket.h>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::string array_of(const std::vector<std::string>& rules)
     return text + "]";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

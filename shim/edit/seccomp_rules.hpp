@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::edit {
 
 using Families = std::vector<std::uint32_t>;
 
@@ -24,4 +24,4 @@ std::string denial(const std::vector<std::string>& calls, int number);
 std::vector<std::string> all_denials(const Families& kept);
 std::string array_of(const std::vector<std::string>& rules);
 
-} // namespace anchorhold
+} // namespace anchorhold::edit

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // ptrace(2), "Ptrace access mode checking", which pidfd_getfd(2) asks too: the same uid, a dumpable
 // target, and in the same user namespace no capability that the asker lacks. Measured: from a user
@@ -26,4 +26,4 @@ std::optional<std::string> broker_advice(const SocketServer& server, const Comma
            "a uid of its own, not dumpable";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

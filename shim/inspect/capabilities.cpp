@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -19,11 +19,11 @@ constexpr std::array<std::string_view, 9> voiding_capabilities{
 Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>& process)
 {
     std::vector<json::View> all;
-    const auto sets = member(process, "capabilities");
+    const auto sets = config::member(process, "capabilities");
     if (sets)
         AH_CHECK(sets->object());
-    for (const std::string_view name : capability_sets) {
-        AH_TRY(const auto set, elements(sets, name));
+    for (const std::string_view name : config::capability_sets) {
+        AH_TRY(const auto set, config::elements(sets, name));
         all.insert(all.end(), set.begin(), set.end());
     }
     return all;
@@ -53,7 +53,7 @@ Result<std::string> voiding_capabilities_of(const std::optional<json::View>& pro
 Status inspect_capabilities(json::View config, Inspection& into)
 {
     AH_TRY(const bool own_users, has_own_users(config));
-    AH_TRY(const std::string list, voiding_capabilities_of(member(config, "process")));
+    AH_TRY(const std::string list, voiding_capabilities_of(config::member(config, "process")));
     if (!list.empty() && !own_users) {
         into.voids.push_back({"process.capabilities", "holds " + list +
                                                           " over the host; drop them, or give the "
@@ -62,4 +62,4 @@ Status inspect_capabilities(json::View config, Inspection& into)
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // process.capabilities
 Status inspect_capabilities(json::View config, Inspection& into);
@@ -14,4 +14,4 @@ Status inspect_capabilities(json::View config, Inspection& into);
 // posture; empty when nothing does.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -9,7 +9,7 @@
 #include <limits>
 #include <sys/stat.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -30,10 +30,10 @@ enum class Users : std::uint8_t { host, own, joined };
 
 Result<Users> users_of(const std::optional<json::View>& linux_member)
 {
-    AH_TRY(const auto entries, elements(linux_member, "namespaces"));
+    AH_TRY(const auto entries, config::elements(linux_member, "namespaces"));
     for (const json::View entry : entries) {
-        AH_TRY(const std::string type, text_of(entry, "type"));
-        AH_TRY(const std::string path, text_of(entry, "path"));
+        AH_TRY(const std::string type, config::text_of(entry, "type"));
+        AH_TRY(const std::string path, config::text_of(entry, "path"));
         if (type == "user")
             return path.empty() ? Users::own : Users::joined;
     }
@@ -61,7 +61,7 @@ Result<std::int64_t> outside(std::int64_t id, Users users, const std::optional<j
 bool holds(const std::optional<json::View>& capabilities, std::string_view set,
            std::string_view name)
 {
-    const auto list = member(capabilities, set);
+    const auto list = config::member(capabilities, set);
     return list && std::ranges::any_of(list->items(), [&](const json::View& item) {
                const auto text = item.string();
                return text && *text == name;
@@ -71,10 +71,10 @@ bool holds(const std::optional<json::View>& capabilities, std::string_view set,
 // Without no_new_privs a set-user-ID file of the image is as good as CAP_SETUID.
 bool takes_any_uid(const std::optional<json::View>& process, std::int64_t uid)
 {
-    const auto capabilities = member(process, "capabilities");
+    const auto capabilities = config::member(process, "capabilities");
     constexpr std::array<std::string_view, 5> sets{"bounding", "effective", "inheritable",
                                                    "permitted", "ambient"};
-    const auto flag = member(process, "noNewPrivileges");
+    const auto flag = config::member(process, "noNewPrivileges");
     const auto kept = flag ? flag->boolean() : Result<bool>(false);
     return uid == 0 || !kept || !*kept || std::ranges::any_of(sets, [&](std::string_view set) {
                return holds(capabilities, set, "CAP_SETUID");
@@ -85,27 +85,28 @@ bool takes_any_uid(const std::optional<json::View>& process, std::int64_t uid)
 
 Result<CommandUser> command_user(json::View config)
 {
-    const auto process = member(config, "process");
-    const auto linux_member = member(config, "linux");
-    const auto user = member(process, "user");
+    const auto process = config::member(config, "process");
+    const auto linux_member = config::member(config, "linux");
+    const auto user = config::member(process, "user");
     AH_TRY(const Users users, users_of(linux_member));
-    AH_TRY(const std::int64_t uid, id_of(member(user, "uid")));
-    AH_TRY(const std::int64_t gid, id_of(member(user, "gid")));
-    const auto gid_map = member(linux_member, "gidMappings");
-    AH_TRY(const std::int64_t host_uid, outside(uid, users, member(linux_member, "uidMappings")));
+    AH_TRY(const std::int64_t uid, id_of(config::member(user, "uid")));
+    AH_TRY(const std::int64_t gid, id_of(config::member(user, "gid")));
+    const auto gid_map = config::member(linux_member, "gidMappings");
+    AH_TRY(const std::int64_t host_uid,
+           outside(uid, users, config::member(linux_member, "uidMappings")));
     AH_TRY(const std::int64_t host_gid, outside(gid, users, gid_map));
 
     CommandUser found{.host_uid = static_cast<uid_t>(host_uid),
                       .host_gid = static_cast<gid_t>(host_gid),
                       .host_groups = {}};
-    AH_TRY(const auto groups, elements(user, "additionalGids"));
+    AH_TRY(const auto groups, config::elements(user, "additionalGids"));
     for (const json::View group : groups) {
         AH_TRY(const std::int64_t inside, id_of(group));
         AH_TRY(const std::int64_t host, outside(inside, users, gid_map));
         found.host_groups.push_back(static_cast<gid_t>(host));
     }
     // capabilities(7): exec gives root what its bounding set holds, others only the ambient set.
-    const auto capabilities = member(process, "capabilities");
+    const auto capabilities = config::member(process, "capabilities");
     found.overrides_modes =
         users == Users::host &&
         holds(capabilities, uid == 0 ? "bounding" : "ambient", "CAP_DAC_OVERRIDE");
@@ -114,4 +115,4 @@ Result<CommandUser> command_user(json::View config)
     return found;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // The container's command as the host's kernel will see it.
 struct CommandUser {
@@ -19,4 +19,4 @@ struct CommandUser {
 };
 Result<CommandUser> command_user(json::View config);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -129,19 +129,19 @@ Result<std::vector<std::string>> check_descriptors(unsigned preserved)
     return channels;
 }
 
-Result<unsigned> count_handed(const Invocation& call)
+Result<unsigned> count_handed(const words::Invocation& call)
 {
     const char* const listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe)
     const char* const whose = std::getenv("LISTEN_PID");  // NOLINT(concurrency-mt-unsafe)
     // runc goes by LISTEN_PID as sd_listen_fds(3) does, crun does not ask.
     const bool passed =
-        listen != nullptr && (call.flavour == Flavour::crun ||
+        listen != nullptr && (call.flavour == words::Flavour::crun ||
                               (whose != nullptr && whose == std::to_string(::getpid())));
-    const OptionAt* const preserve = call.last("preserve-fds");
+    const words::OptionAt* const preserve = call.last("preserve-fds");
     AH_TRY(const unsigned listening, read_count(passed ? listen : "0", "LISTEN_FDS"));
     AH_TRY(const unsigned preserved,
            read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"));
     return listening + preserved;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // Files, pipes, terminals, /dev/null and its like, and AF_UNIX sockets may be handed to a
 // container; everything else is refused (invalid_request): sockets of the host's network, nsfs,
@@ -16,8 +16,8 @@ namespace anchorhold {
 Result<std::optional<std::string>> check_descriptor(int fd);
 // How many descriptors from 3 on the container will be handed: $LISTEN_FDS (sd_listen_fds(3)) and
 // --preserve-fds.
-Result<unsigned> count_handed(const Invocation& call);
+Result<unsigned> count_handed(const words::Invocation& call);
 // 0 to 2, and from 3 on as many as are `preserved`.
 Result<std::vector<std::string>> check_descriptors(unsigned preserved);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

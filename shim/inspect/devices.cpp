@@ -9,7 +9,7 @@
 #include <array>
 #include <sys/sysmacros.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -46,13 +46,13 @@ Result<Device> read_device(json::View entry)
 {
     AH_CHECK(entry.object());
     Device device;
-    AH_TRY(device.type, text_of(entry, "type"));
+    AH_TRY(device.type, config::text_of(entry, "type"));
     if (device.type.empty())
         device.type = "a";
-    if (const auto number = member(entry, "major")) {
+    if (const auto number = config::member(entry, "major")) {
         AH_TRY(device.major, number->integer());
     }
-    if (const auto number = member(entry, "minor")) {
+    if (const auto number = config::member(entry, "minor")) {
         AH_TRY(device.minor, number->integer());
     }
     return device;
@@ -61,12 +61,12 @@ Result<Device> read_device(json::View entry)
 // One line for all: a privileged container has every device of the host.
 Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
 {
-    AH_TRY(const auto nodes, elements(section, "devices"));
+    AH_TRY(const auto nodes, config::elements(section, "devices"));
     std::optional<Finding> first;
     std::size_t more = 0;
     for (const json::View node : nodes) {
         AH_TRY(const Device device, read_device(node));
-        AH_TRY(const std::string path, text_of(node, "path"));
+        AH_TRY(const std::string path, config::text_of(node, "path"));
         if (device.type == "p" || is_default(device))
             continue;
         more += first ? 1 : 0;
@@ -102,13 +102,13 @@ struct Rule {
 // first, crun leaves every device open. The nodes of the host's root are closed to others anyway.
 Status inspect_rules(const std::optional<json::View>& section, bool own_users, Inspection& into)
 {
-    AH_TRY(const auto views, elements(member(section, "resources"), "devices"));
+    AH_TRY(const auto views, config::elements(config::member(section, "resources"), "devices"));
     std::vector<Rule> opened;
     bool closed = false;
     for (const json::View view : views) {
         AH_TRY(const Device device, read_device(view));
-        AH_TRY(const std::string access, text_of(view, "access"));
-        const auto flag = member(view, "allow");
+        AH_TRY(const std::string access, config::text_of(view, "access"));
+        const auto flag = config::member(view, "allow");
         AH_TRY(const bool allow, flag ? flag->boolean() : Result<bool>(false));
         const bool opens = access.empty() || access.find_first_of("rw") != std::string::npos;
         if (!allow && is_everything(device, access)) {
@@ -122,7 +122,7 @@ Status inspect_rules(const std::optional<json::View>& section, bool own_users, I
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
     }
-    if (!closed && opened.empty() && !own_users && !is_rootless()) {
+    if (!closed && opened.empty() && !own_users && !state::is_rootless()) {
         into.voids.push_back({"linux.resources.devices",
                               "leaves the host's devices open; begin with "
                               R"({"allow":false,"access":"rwm"})"});
@@ -139,11 +139,11 @@ bool is_default_device(dev_t device)
 
 Status inspect_devices(json::View config, Inspection& into)
 {
-    const auto section = member(config, "linux");
+    const auto section = config::member(config, "linux");
     AH_CHECK(inspect_nodes(section, into));
     AH_TRY(const bool own_users, has_own_users(config));
     AH_CHECK(inspect_rules(section, own_users, into));
-    const auto links = member(section, "netDevices");
+    const auto links = config::member(section, "netDevices");
     if (links && links->size() > 0) {
         into.voids.push_back(
             {links->where(), "moves network devices of the host inside; leave it out"});
@@ -151,4 +151,4 @@ Status inspect_devices(json::View config, Inspection& into)
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

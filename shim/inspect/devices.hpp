@@ -5,11 +5,11 @@
 
 #include <sys/types.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // linux.devices, linux.resources.devices, linux.netDevices
 Status inspect_devices(json::View config, Inspection& into);
 // Does every runtime give this character device to every container?
 bool is_default_device(dev_t device);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -19,7 +19,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -169,7 +169,8 @@ Status check_modes(const FoundSocket& found, const CommandUser& user)
 {
     const struct stat& directory = found.directory_stat;
     const std::string shown = printable(found.path);
-    if (directory.st_uid != found.socket_stat.st_uid && !is_owned_well(found.path, directory)) {
+    if (directory.st_uid != found.socket_stat.st_uid &&
+        !state::is_owned_well(found.path, directory)) {
         return unavailable(shown + " belongs to uid " + std::to_string(directory.st_uid) +
                            ", neither root nor the socket's owner; chown it");
     }
@@ -236,7 +237,7 @@ Result<std::optional<ucred>> ask_who_serves(const FoundSocket& found)
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &full_backlog_wait,
                             sizeof full_backlog_wait) != 0)
         return fail_errno("make a socket", errno, Code::endpoint_unavailable);
-    const int number = connect_to_file(fd.get(), found.socket.get());
+    const int number = state::connect_to_file(fd.get(), found.socket.get());
     if (number != 0) {
         switch (number) {
         case EAGAIN: return std::nullopt;
@@ -281,4 +282,4 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
     return answer;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

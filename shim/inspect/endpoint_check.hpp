@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 struct SocketServer {
     EndpointPlace place;
@@ -27,4 +27,4 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
                                    const CommandUser& user,
                                    const std::vector<Endpoint>& all_of_this_run);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -155,7 +155,7 @@ HostFiles HostFiles::look(const InspectionContext& context)
         if (::stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode))
             found.add_with_parents(path, "the engine's socket " + printable(path));
     }
-    found.mounts_ = read_mountinfo(read_table("/proc/self/mountinfo"));
+    found.mounts_ = state::read_mountinfo(read_table("/proc/self/mountinfo"));
     return found;
 }
 
@@ -177,12 +177,13 @@ std::vector<std::string> HostFiles::sockets_below(const std::string& directory) 
     return below;
 }
 
-std::vector<HostMount> HostFiles::mounts_below(const std::string& directory) const
+std::vector<state::HostMount> HostFiles::mounts_below(const std::string& directory) const
 {
-    std::vector<HostMount> below;
-    std::ranges::copy_if(mounts_, std::back_inserter(below),
-                         [&](const HostMount& mount) { return is_below(mount.place, directory); });
+    std::vector<state::HostMount> below;
+    std::ranges::copy_if(mounts_, std::back_inserter(below), [&](const state::HostMount& mount) {
+        return is_below(mount.place, directory);
+    });
     return below;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // "/run/podman/podman.sock" and the like: by its name, wherever it lies.
 bool is_engine_socket(std::string_view path);
@@ -31,7 +31,7 @@ public:
     // is bound by a relative name, or lives in another namespace, is not among them.
     std::vector<std::string> sockets_below(const std::string& directory) const;
     // Filesystems mounted below a directory.
-    std::vector<HostMount> mounts_below(const std::string& directory) const;
+    std::vector<state::HostMount> mounts_below(const std::string& directory) const;
 
 private:
     void add(const std::string& path, const std::string& reason);
@@ -40,7 +40,7 @@ private:
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> reasons_;
     std::set<std::string> parents_; // that were looked at, and all above them
     std::vector<std::string> sockets_;
-    std::vector<HostMount> mounts_;
+    std::vector<state::HostMount> mounts_;
 };
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -63,7 +63,7 @@ std::string with_dots(std::string name)
 
 Status inspect_sysctls(json::View config, Inspection& into)
 {
-    const auto section = member(member(config, "linux"), "sysctl");
+    const auto section = config::member(config::member(config, "linux"), "sysctl");
     if (!section)
         return {};
     AH_TRY(const auto entries, section->object());
@@ -79,7 +79,7 @@ Status inspect_sysctls(json::View config, Inspection& into)
 
 Status inspect_annotations(json::View config, Inspection& into)
 {
-    const auto section = member(config, "annotations");
+    const auto section = config::member(config, "annotations");
     if (!section)
         return {};
     AH_TRY(const auto entries, section->object());
@@ -98,8 +98,8 @@ Status inspect_annotations(json::View config, Inspection& into)
 // seccomp_unotify(2): whoever answers may also put descriptors of its own into the container.
 Status inspect_listener(json::View config, Inspection& into)
 {
-    const auto seccomp = member(member(config, "linux"), "seccomp");
-    AH_TRY(const std::string listener, text_of(seccomp, "listenerPath"));
+    const auto seccomp = config::member(config::member(config, "linux"), "seccomp");
+    AH_TRY(const std::string listener, config::text_of(seccomp, "listenerPath"));
     if (!listener.empty()) {
         into.other_channels.push_back("linux.seccomp.listenerPath: " + printable(listener) +
                                       " decides about system calls");
@@ -124,4 +124,4 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     return found;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 struct Finding {
     std::string where; // "mounts[4]", "process.capabilities.effective"
@@ -41,4 +41,4 @@ struct Inspection {
 };
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

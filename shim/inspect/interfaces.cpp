@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/interfaces.hpp"
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 std::vector<std::string> interfaces_in(std::string_view table)
 {
@@ -18,4 +18,4 @@ std::vector<std::string> interfaces_in(std::string_view table)
     return names;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // The names in a text of /proc/PID/net/dev, in its order.
 std::vector<std::string> interfaces_in(std::string_view table);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -52,10 +52,10 @@ Result<Mount> read_mount(json::View entry)
                 .destination = {},
                 .option_views = {},
                 .options = {}};
-    AH_TRY(mount.type, text_of(entry, "type"));
-    AH_TRY(mount.source, text_of(entry, "source"));
-    AH_TRY(mount.destination, text_of(entry, "destination"));
-    AH_TRY(mount.option_views, elements(entry, "options"));
+    AH_TRY(mount.type, config::text_of(entry, "type"));
+    AH_TRY(mount.source, config::text_of(entry, "source"));
+    AH_TRY(mount.destination, config::text_of(entry, "destination"));
+    AH_TRY(mount.option_views, config::elements(entry, "options"));
     for (const json::View option : mount.option_views) {
         AH_TRY(std::string text, option.string());
         mount.options.push_back(std::move(text));
@@ -121,7 +121,7 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
 void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
                           bool is_root, Inspection& into)
 {
-    const std::string place = normal_path(mount.destination);
+    const std::string place = config::normal_path(mount.destination);
     const auto is_covered = [&](const std::string& path) {
         return std::ranges::find(read_only, path) != read_only.end();
     };
@@ -189,27 +189,27 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
 {
     const HostFiles host = HostFiles::look(context);
     AH_TRY(const bool own_users, has_own_users(config));
-    const auto linux_member = member(config, "linux");
-    AH_TRY(const auto read_only_views, elements(linux_member, "readonlyPaths"));
+    const auto linux_member = config::member(config, "linux");
+    AH_TRY(const auto read_only_views, config::elements(linux_member, "readonlyPaths"));
     std::vector<std::string> read_only;
     for (const json::View view : read_only_views) {
         AH_TRY(const std::string path, view.string());
-        read_only.push_back(normal_path(path));
+        read_only.push_back(config::normal_path(path));
     }
-    if (const auto word = member(linux_member, "rootfsPropagation")) {
+    if (const auto word = config::member(linux_member, "rootfsPropagation")) {
         AH_TRY(const std::string text, word->string());
         inspect_propagation(word->where(), text, into);
     }
-    AH_TRY(const std::string root, text_of(member(config, "root"), "path"));
+    AH_TRY(const std::string root, config::text_of(config::member(config, "root"), "path"));
     if (!root.empty()) { // runc binds it with all that is mounted below
         inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
                        context, host, into);
     }
     AH_TRY(const bool is_root, may_be_root(config));
-    AH_TRY(const auto mounts, elements(config, "mounts"));
+    AH_TRY(const auto mounts, config::elements(config, "mounts"));
     for (const json::View entry : mounts) {
         AH_TRY(const Mount mount, read_mount(entry));
-        forget_covered(normal_path(mount.destination), into);
+        forget_covered(config::normal_path(mount.destination), into);
         inspect_mount(mount, context, host, into);
         if (!own_users)
             inspect_kernel_files(mount, read_only, is_root, into);
@@ -217,4 +217,4 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -3,9 +3,9 @@
 
 #include "shim/inspect/inspection.hpp"
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // root, mounts, linux.rootfsPropagation
 Status inspect_mounts(json::View config, const InspectionContext& context, Inspection& into);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -6,7 +6,6 @@
 #include "schema/unique_fd.hpp"
 #include "shim/config/setkey_hook.hpp"
 #include "shim/config/view.hpp"
-#include "shim/edit/config_edit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -32,12 +31,12 @@ struct Entry {
 Result<std::vector<Entry>> read_entries(json::View config)
 {
     std::vector<Entry> entries;
-    AH_TRY(const auto views, elements(member(config, "linux"), "namespaces"));
+    AH_TRY(const auto views, config::elements(config::member(config, "linux"), "namespaces"));
     for (const json::View view : views) {
         AH_CHECK(view.object());
         Entry entry{.view = view, .type = {}, .path = {}};
-        AH_TRY(entry.type, text_of(view, "type"));
-        AH_TRY(entry.path, text_of(view, "path"));
+        AH_TRY(entry.type, config::text_of(view, "type"));
+        AH_TRY(entry.path, config::text_of(view, "path"));
         entries.push_back(std::move(entry));
     }
     return entries;
@@ -57,7 +56,7 @@ bool is_of_the_pod(const Entry& entry, const InspectionContext& context)
     if (::stat(entry.path.c_str(), &there) != 0)
         return false;
     return std::ranges::any_of(context.pod_inits, [&](std::int64_t init) {
-        const auto its = namespace_of(static_cast<pid_t>(init), entry.type.c_str());
+        const auto its = state::namespace_of(static_cast<pid_t>(init), entry.type.c_str());
         return its && *its == FileIdentity{there.st_dev, there.st_ino};
     });
 }
@@ -104,11 +103,11 @@ void inspect_joined(const Entry& entry, const InspectionContext& context, Inspec
 Result<bool> has_own_users(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config));
-    AH_TRY(const auto ranges, elements(member(config, "linux"), "uidMappings"));
+    AH_TRY(const auto ranges, config::elements(config::member(config, "linux"), "uidMappings"));
     bool bounded = !ranges.empty();
     for (const json::View range : ranges) {
         AH_CHECK(range.object());
-        const auto first = member(range, "hostID"); // root can only be the first of a range
+        const auto first = config::member(range, "hostID"); // root can only be the first of a range
         AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0));
         bounded = bounded && host > 0;
     }
@@ -131,7 +130,7 @@ Result<GivenNetns> given_netns(json::View config)
     if (network == entries.end())
         return GivenNetns::host;
     if (network->path.empty()) {
-        AH_TRY(const bool plugged, plugs_in_by_hook(config));
+        AH_TRY(const bool plugged, config::plugs_in_by_hook(config));
         return plugged ? GivenNetns::engines : GivenNetns::fresh; // Docker from 28 on plugs in late
     }
     // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
@@ -175,4 +174,4 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
     return {};
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // linux.namespaces
 Status inspect_namespaces(json::View config, const InspectionContext& context, Inspection& into);
@@ -19,4 +19,4 @@ Result<GivenNetns> given_netns(json::View config);
 // Its path; empty where there is none, or no such namespace at all.
 Result<std::string> given_netns_path(json::View config);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

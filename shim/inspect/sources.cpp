@@ -22,7 +22,7 @@
 #include <sys/vfs.h>
 #include <utility>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 namespace {
 
@@ -122,7 +122,7 @@ std::optional<std::string> why_unopened(Unopened answer, const std::string& path
     switch (answer) {
     case Unopened::missing:
         // The runtime refuses it in its own words; what is in /proc may be there for it alone.
-        if (!normal_path(path).starts_with("/proc/"))
+        if (!config::normal_path(path).starts_with("/proc/"))
             return std::nullopt;
         [[fallthrough]];
     case Unopened::magic_link: return "goes through a magic link of /proc; name the real place";
@@ -135,7 +135,7 @@ std::optional<std::string> why_unopened(Unopened answer, const std::string& path
 // runc joins and cleans such a path as text, the kernel follows its symlinks first.
 bool is_read_two_ways(const std::string& path, const Opened& opened)
 {
-    const std::string normal = normal_path(path);
+    const std::string normal = config::normal_path(path);
     struct stat other = {};
     return (path + "/").find("/../") != std::string::npos &&
            (::stat(normal.c_str(), &other) != 0 || other.st_dev != opened.file.st_dev ||
@@ -234,8 +234,9 @@ bool hands_over_broker(const Opened& opened, const InspectionContext& context)
 }
 
 // A filesystem that comes along; its mount point is as good as a source.
-void inspect_below(const Source& source, const HostMount& mount, const InspectionContext& context,
-                   const HostFiles& host, std::vector<std::string>& doors, Inspection& into)
+void inspect_below(const Source& source, const state::HostMount& mount,
+                   const InspectionContext& context, const HostFiles& host,
+                   std::vector<std::string>& doors, Inspection& into)
 {
     if (is_network_filesystem(mount.type)) { // looking at one may never end
         into.other_channels.push_back(source.where + ": " + printable(mount.place) +
@@ -265,7 +266,7 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
     if (!is_root(source) && !name_in(network_filesystems, opened.magic))
         add_new(doors, doors_in(opened));
     if (source.recursive) {
-        for (const HostMount& mount : host.mounts_below(opened.path))
+        for (const state::HostMount& mount : host.mounts_below(opened.path))
             inspect_below(source, mount, context, host, doors, into);
     }
     report_doors(source, doors, into);
@@ -276,9 +277,11 @@ void remember(const Source& source, const std::string& path, const FileIdentity&
               Inspection& into)
 {
     if (!source.layer) {
-        into.sources.push_back(
-            {source.where, is_root(source) ? "/" : normal_path(source.destination), identity});
-    } else if (const Status owned = check_owned_path(path, "", Code::invalid_request); !owned) {
+        into.sources.push_back({source.where,
+                                is_root(source) ? "/" : config::normal_path(source.destination),
+                                identity});
+    } else if (const Status owned = state::check_owned_path(path, "", Code::invalid_request);
+               !owned) {
         into.advice.push_back(source.where +
                               ": can be replaced before it is mounted: " + owned.error().what);
     }
@@ -332,4 +335,4 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
     into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::inspect {
 
 // One path of the host that the container would see.
 struct Source {
@@ -23,4 +23,4 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
 // A filesystem type that is itself a way out or in, by name.
 bool is_network_filesystem(std::string_view type);
 
-} // namespace anchorhold
+} // namespace anchorhold::inspect

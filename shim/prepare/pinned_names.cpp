@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 namespace {
 
 constexpr std::size_t most_answered = std::size_t{1} << 20;
@@ -15,20 +15,20 @@ constexpr std::size_t most_answered = std::size_t{1} << 20;
 Result<std::string> read_address(json::View item)
 {
     AH_TRY(std::string text, item.string());
-    const auto address = Prefix::parse(text, Code::network_setup_failed);
+    const auto address = rules::Prefix::parse(text, Code::network_setup_failed);
     if (!address || !address->is_single() ||
         address->text().substr(0, address->text().find('/')) != text)
         return std::unexpected(item.wrong(in_quotes(text) + " is no address as we write it"));
     return text;
 }
 
-Result<PinnedName> read_name(json::View root, const std::string& name)
+Result<rules::PinnedName> read_name(json::View root, const std::string& name)
 {
     const auto member = root.find(name);
     if (!member)
         return std::unexpected(root.wrong("says nothing of " + in_quotes(name)));
     AH_TRY(const auto items, member->array());
-    PinnedName pinned{name, {}};
+    rules::PinnedName pinned{name, {}};
     for (const json::View& item : items) {
         AH_TRY(pinned.addresses.emplace_back(), read_address(item));
     }
@@ -43,11 +43,11 @@ std::string_view first_line(std::string_view text)
 
 } // namespace
 
-std::vector<std::string> names_to_pin(const std::vector<AllowRule>& rules)
+std::vector<std::string> names_to_pin(const std::vector<rules::AllowRule>& rules)
 {
     std::vector<std::string> names;
-    for (const AllowRule& rule : rules) {
-        const auto* const pattern = std::get_if<NamePattern>(&rule.to);
+    for (const rules::AllowRule& rule : rules) {
+        const auto* const pattern = std::get_if<rules::NamePattern>(&rule.to);
         if (pattern == nullptr || !pattern->is_exact())
             continue;
         std::string name = pattern->text();
@@ -57,8 +57,8 @@ std::vector<std::string> names_to_pin(const std::vector<AllowRule>& rules)
     return names;
 }
 
-Result<std::vector<PinnedName>> parse_pinned(std::string answer,
-                                             const std::vector<std::string>& names)
+Result<std::vector<rules::PinnedName>> parse_pinned(std::string answer,
+                                                    const std::vector<std::string>& names)
 {
     AH_TRY(const auto document,
            json::Document::parse(std::move(answer), Code::network_setup_failed));
@@ -66,22 +66,23 @@ Result<std::vector<PinnedName>> parse_pinned(std::string answer,
     AH_TRY(const auto members, root.object());
     if (members.size() != names.size())
         return std::unexpected(root.wrong("is about other names"));
-    std::vector<PinnedName> pinned;
+    std::vector<rules::PinnedName> pinned;
     for (const std::string& name : names) {
         AH_TRY(pinned.emplace_back(), read_name(root, name));
     }
     return pinned;
 }
 
-Result<std::vector<PinnedName>> pin_names(const Helpers& helpers,
-                                          const std::vector<AllowRule>& rules)
+Result<std::vector<rules::PinnedName>> pin_names(const runtime::Helpers& helpers,
+                                                 const std::vector<rules::AllowRule>& rules)
 {
     const std::vector<std::string> names = names_to_pin(rules);
     if (names.empty())
-        return std::vector<PinnedName>();
+        return std::vector<rules::PinnedName>();
     std::vector<std::string> words{"resolve"};
     words.insert(words.end(), names.begin(), names.end());
-    AH_TRY(Caught caught, run_quietly(helpers.hook, words, most_answered), "resolve names");
+    AH_TRY(runtime::Caught caught, runtime::run_quietly(helpers.hook, words, most_answered),
+           "resolve names");
     if (caught.status != 0) {
         return fail(Code::network_setup_failed,
                     "resolve names: " + printable(first_line(caught.text), 500));
@@ -90,4 +91,4 @@ Result<std::vector<PinnedName>> pin_names(const Helpers& helpers,
     return pinned;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

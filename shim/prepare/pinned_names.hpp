@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 // Of every rule's name that is no wildcard, each once, in order. No process is started for none.
-Result<std::vector<PinnedName>> pin_names(const Helpers& helpers,
-                                          const std::vector<AllowRule>& rules);
+Result<std::vector<rules::PinnedName>> pin_names(const runtime::Helpers& helpers,
+                                                 const std::vector<rules::AllowRule>& rules);
 
-std::vector<std::string> names_to_pin(const std::vector<AllowRule>& rules);
+std::vector<std::string> names_to_pin(const std::vector<rules::AllowRule>& rules);
 
 // What the hook answers for exactly those names; their order is kept. Whatever else it says is
 // refused, addresses that are not canonical included.
-Result<std::vector<PinnedName>> parse_pinned(std::string answer,
-                                             const std::vector<std::string>& names);
+Result<std::vector<rules::PinnedName>> parse_pinned(std::string answer,
+                                                    const std::vector<std::string>& names);
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

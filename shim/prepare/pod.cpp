@@ -9,7 +9,7 @@
 #include <array>
 #include <sys/stat.h>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 namespace {
 
 // containerd, pkg/cri/annotations; CRI-O, pkg/annotations, whose words podman uses for its pods.
@@ -18,10 +18,10 @@ constexpr std::array<std::string_view, 2> role_keys{"io.kubernetes.cri.container
 
 Result<PodRole> pod_role(json::View config)
 {
-    const auto annotations = member(config, "annotations");
+    const auto annotations = config::member(config, "annotations");
     PodRole role = PodRole::none;
     for (const std::string_view key : role_keys) {
-        const auto at = member(annotations, key);
+        const auto at = config::member(annotations, key);
         if (!at)
             continue;
         if (role != PodRole::none) {
@@ -41,7 +41,8 @@ Result<PodRole> pod_role(json::View config)
 // Who joined it lives in the holder's namespace as well.
 Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& place)
 {
-    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    AH_TRY(const auto state, state::StateDir::existing(session.state_path),
+           "open the state directory");
     if (!state)
         return {};
     AH_TRY(const auto living, state->living_in(netns));
@@ -55,7 +56,7 @@ Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& 
 
 Status find_netns(const Session& session, json::View config, PodPlace& place)
 {
-    AH_TRY(const std::string path, given_netns_path(config), "config.json");
+    AH_TRY(const std::string path, inspect::given_netns_path(config), "config.json");
     struct stat there = {};
     if (path.empty() || ::stat(path.c_str(), &there) != 0)
         return {};
@@ -87,7 +88,7 @@ Result<PodPlace> find_pod(const Session& session, json::View config)
 {
     PodPlace place;
     AH_TRY(place.role, pod_role(config), "config.json");
-    AH_TRY(const std::string path, given_netns_path(config), "config.json");
+    AH_TRY(const std::string path, inspect::given_netns_path(config), "config.json");
     place.names_netns = !path.empty();
     if (place.role == PodRole::sandbox)
         return place; // its network is nobody's yet
@@ -95,4 +96,4 @@ Result<PodPlace> find_pod(const Session& session, json::View config)
     return place;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 struct PodPlace {
     PodRole role = PodRole::none;
@@ -31,4 +31,4 @@ Status stay_out_of_cells(const Session& session, json::View config);
 // forged (CRI-O hands a pod's labels on as annotations).
 Result<PodPlace> find_pod(const Session& session, json::View config);
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

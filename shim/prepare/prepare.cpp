@@ -19,7 +19,7 @@
 #include <array>
 #include <sys/statvfs.h>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 namespace {
 
@@ -56,7 +56,7 @@ Result<Annotations> annotations_of(json::View config)
     return found;
 }
 
-std::string rootfs_of(json::View config, const Bundle& bundle)
+std::string rootfs_of(json::View config, const config::Bundle& bundle)
 {
     const auto root = config.find("root");
     const auto path = root ? root->find("path") : std::nullopt;
@@ -88,18 +88,21 @@ Result<std::vector<std::string>> relay_mount_options(const std::string& relay)
     return options;
 }
 
-Result<HostCaps> host_caps(const Session& session, const Helpers& helpers, const Request& request,
-                           GivenNetns given)
+Result<HostCaps> host_caps(const Session& session, const runtime::Helpers& helpers,
+                           const Request& request, GivenNetns given)
 {
-    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    const auto ask = [&helpers] { return ask_network(helpers.hook); };
-    AH_TRY(const auto answers, probe_host(state, helpers.relay, ask, Freshness::cached),
+    AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
+           "open the state directory");
+    const auto ask = [&helpers] { return runtime::ask_network(helpers.hook); };
+    AH_TRY(const auto answers,
+           state::probe_host(state, helpers.relay, ask, state::Freshness::cached),
            "probe this host");
-    HostCaps caps = caps_of(answers);
+    HostCaps caps = state::caps_of(answers);
     // What an engine made needs none of ours to be forwarded.
-    const auto obstacle = given == GivenNetns::engines
-                              ? std::nullopt
-                              : obstacle_to_forwarding(ip_forward, request.switches.forwarding);
+    const auto obstacle =
+        given == GivenNetns::engines
+            ? std::nullopt
+            : state::obstacle_to_forwarding(state::ip_forward, request.switches.forwarding);
     if (caps.can_filter && obstacle) {
         caps.can_filter = false;
         caps.no_filter = *obstacle;
@@ -108,14 +111,14 @@ Result<HostCaps> host_caps(const Session& session, const Helpers& helpers, const
 }
 
 // What packets may do; nothing where there are none.
-Result<std::optional<Network>> network_of(const Session& session, const Prepared& from)
+Result<std::optional<rules::Network>> network_of(const Session& session, const Prepared& from)
 {
     const Posture posture = from.decision.posture;
     if (from.joins_pod()) // its names, for the hosts file
         return from.pod.holder.value_or(Record()).network;
     if (posture != Posture::sealed && posture != Posture::filtered)
-        return std::optional<Network>();
-    Network network;
+        return std::optional<rules::Network>();
+    rules::Network network;
     network.pool = session.policy->pool;
     for (const Endpoint& endpoint : from.request.endpoints) {
         if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to))
@@ -127,22 +130,22 @@ Result<std::optional<Network>> network_of(const Session& session, const Prepared
     if (posture == Posture::filtered) {
         network.enable_forwarding = from.request.switches.forwarding == Forwarding::enable;
         AH_TRY(network.names, pin_names(from.helpers, from.request.allow), "resolve the names");
-        compile(from.request.allow, session.policy->deny, network);
+        rules::compile(from.request.allow, session.policy->deny, network);
     }
     return network;
 }
 
-Result<std::vector<SocketServer>> find_servers(const Session& session, const Request& request,
-                                               const CommandUser& user)
+Result<std::vector<inspect::SocketServer>>
+find_servers(const Session& session, const Request& request, const inspect::CommandUser& user)
 {
-    std::vector<SocketServer> servers;
+    std::vector<inspect::SocketServer> servers;
     for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
         if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to))
             continue; // its broker may start later, like any other peer of a connection
         const auto permitted =
             request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
-        AH_TRY(SocketServer found,
-               find_endpoint(request.endpoints[i], permitted, user, request.endpoints));
+        AH_TRY(inspect::SocketServer found,
+               inspect::find_endpoint(request.endpoints[i], permitted, user, request.endpoints));
         servers.push_back(std::move(found));
     }
     return servers;
@@ -150,9 +153,9 @@ Result<std::vector<SocketServer>> find_servers(const Session& session, const Req
 
 Status refuse_findings(const Prepared& prepared)
 {
-    const Inspection& seen = prepared.inspection;
+    const inspect::Inspection& seen = prepared.inspection;
     // All of them while there is room: an engine that was refused takes the bundle away at once.
-    const auto sentence = [](const std::vector<Finding>& findings) {
+    const auto sentence = [](const std::vector<inspect::Finding>& findings) {
         std::string text;
         std::size_t told = 0;
         for (; told < findings.size() && text.size() < most_told; ++told)
@@ -178,14 +181,14 @@ Status refuse_findings(const Prepared& prepared)
 Result<FirstProcess> first_process(json::View config)
 {
     FirstProcess first;
-    AH_TRY(const auto args, elements(member(config, "process"), "args"));
+    AH_TRY(const auto args, config::elements(config::member(config, "process"), "args"));
     if (!args.empty()) {
         AH_TRY(first.program, args.front().bytes());
     }
-    AH_TRY(const auto namespaces, elements(member(config, "linux"), "namespaces"));
+    AH_TRY(const auto namespaces, config::elements(config::member(config, "linux"), "namespaces"));
     for (const json::View entry : namespaces) {
-        AH_TRY(const std::string type, text_of(entry, "type"));
-        AH_TRY(const std::string path, text_of(entry, "path"));
+        AH_TRY(const std::string type, config::text_of(entry, "type"));
+        AH_TRY(const std::string path, config::text_of(entry, "path"));
         first.own_pids = first.own_pids || (type == "pid" && path.empty());
     }
     return first;
@@ -210,9 +213,9 @@ Result<Request> request_of(const Session& session, json::View config,
 }
 
 // A list longer than the pod's gets the pod's.
-void keep_the_pods_rules(const Record& holder, std::vector<AllowRule>& rules)
+void keep_the_pods_rules(const Record& holder, std::vector<rules::AllowRule>& rules)
 {
-    std::erase_if(rules, [&holder](const AllowRule& rule) {
+    std::erase_if(rules, [&holder](const rules::AllowRule& rule) {
         return std::ranges::find(holder.allow, text_of(rule)) == holder.allow.end();
     });
 }
@@ -235,18 +238,19 @@ Status decide_here(const Session& session, json::View config, Prepared& into)
     }
     if (into.joins_pod())
         return {};
-    AH_TRY(const GivenNetns given, given_netns(config));
+    AH_TRY(const GivenNetns given, inspect::given_netns(config));
     AH_TRY(const HostCaps caps, host_caps(session, into.helpers, into.request, given));
     AH_TRY(into.decision, decide(into.request, caps, given));
     return {};
 }
 
-Status inspect(const Session& session, json::View config, const std::vector<SocketServer>& servers,
-               const CommandUser& user, Prepared& into)
+Status inspect(const Session& session, json::View config,
+               const std::vector<inspect::SocketServer>& servers, const inspect::CommandUser& user,
+               Prepared& into)
 {
     if (into.decision.posture == Posture::open)
         return {};
-    InspectionContext context;
+    inspect::InspectionContext context;
     context.bundle = into.bundle.path();
     context.own_paths = {into.helpers.self,  into.helpers.hook,   into.helpers.relay,
                          session.state_path, session.policy_path, session.delegate,
@@ -255,20 +259,21 @@ Status inspect(const Session& session, json::View config, const std::vector<Sock
     context.places = into.places;
     context.pod_inits = into.pod.inits;
     context.joins_pod = into.joins_pod();
-    AH_TRY(into.inspection, inspect_bundle(config, context));
+    AH_TRY(into.inspection, inspect::inspect_bundle(config, context));
     if (into.joins_pod() || into.decision.technique == Technique::in_place)
         into.inspection.replaced_netns.clear(); // it stays
-    for (const SocketServer& server : servers) {
-        if (auto advice = broker_advice(server, user))
+    for (const inspect::SocketServer& server : servers) {
+        if (auto advice = inspect::broker_advice(server, user))
             into.inspection.advice.push_back(std::move(*advice));
     }
     return {};
 }
 
-void advise(json::View config, const std::string& rootfs, const CommandUser& user, Prepared& into)
+void advise(json::View config, const std::string& rootfs, const inspect::CommandUser& user,
+            Prepared& into)
 {
-    for (const PinnedName& pinned :
-         into.network ? into.network->names : std::vector<PinnedName>()) {
+    for (const rules::PinnedName& pinned :
+         into.network ? into.network->names : std::vector<rules::PinnedName>()) {
         if (pinned.addresses.empty()) {
             into.inspection.advice.push_back(pinned.name + " has no address now, so nothing of it "
                                                            "is reachable");
@@ -284,12 +289,13 @@ void advise(json::View config, const std::string& rootfs, const CommandUser& use
 Status inspect_and_plan(const Session& session, const json::Document& config, const ContainerId& id,
                         const std::string& generation, Prepared& into)
 {
-    AH_TRY(const CommandUser user, command_user(config.root()), "read process.user");
-    std::vector<SocketServer> servers;
+    AH_TRY(const inspect::CommandUser user, inspect::command_user(config.root()),
+           "read process.user");
+    std::vector<inspect::SocketServer> servers;
     if (!into.joins_pod()) { // else the pod's relay dials them
         AH_TRY(servers, find_servers(session, into.request, user));
     }
-    for (const SocketServer& server : servers)
+    for (const inspect::SocketServer& server : servers)
         into.places.push_back(server.place);
     const RunKey key = RunKey::of(session.root, id);
     const std::string run = session.state_path + "/runs/" + key.text();
@@ -307,17 +313,18 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
                    .key = key.text(),
                    .generation = generation,
                    .host_netns = {},
-                   .host_cookie = netns_cookie()};
-    AH_TRY(paths.host_netns, namespace_of(0, "net"), "identify the host's network namespace");
+                   .host_cookie = state::netns_cookie()};
+    AH_TRY(paths.host_netns, state::namespace_of(0, "net"),
+           "identify the host's network namespace");
     if (!into.request.endpoints.empty() && !into.joins_pod()) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
-        AH_TRY(paths.place, mount_place(config.root(), rootfs), "mount the relay");
+        AH_TRY(paths.place, edit::mount_place(config.root(), rootfs), "mount the relay");
         AH_TRY(const FirstProcess first, first_process(config.root()), "config.json");
         AH_TRY(into.request.switches.relay, relay_for(into.request.switches, first));
     }
     into.plan = make_plan(into.request, into.decision, into.places, paths);
     AH_CHECK(refuse_findings(into)); // its words come before those of an edit that cannot be
-    AH_TRY(into.edited, edit_config(config, into.plan), "edit config.json");
+    AH_TRY(into.edited, edit::edit_config(config, into.plan), "edit config.json");
     if (into.edited.seccomp_obstacle.empty())
         return {};
     into.inspection.voids.push_back({"linux.seccomp", into.edited.seccomp_obstacle});
@@ -326,9 +333,9 @@ Status inspect_and_plan(const Session& session, const json::Document& config, co
 
 } // namespace
 
-std::string bundle_of(const Invocation& invocation)
+std::string bundle_of(const words::Invocation& invocation)
 {
-    const OptionAt* option = invocation.last("bundle");
+    const words::OptionAt* option = invocation.last("bundle");
     return option != nullptr && !option->value.empty() ? option->value : ".";
 }
 
@@ -337,10 +344,10 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
 {
     if (!session.policy)
         return std::unexpected(session.policy.error());
-    AH_TRY(Bundle bundle, Bundle::open(bundle_path), "open the bundle");
+    AH_TRY(config::Bundle bundle, config::Bundle::open(bundle_path), "open the bundle");
     AH_TRY(std::string original, bundle.read_config(), "read config.json");
     AH_TRY(const json::Document config, json::Document::parse(original), "config.json");
-    AH_CHECK(check_oci_keys(config.root()), "config.json");
+    AH_CHECK(config::check_oci_keys(config.root()), "config.json");
     AH_TRY(const Annotations annotations, annotations_of(config.root()), "config.json");
     PodPlace place;
     AH_TRY(Request request, request_of(session, config.root(), annotations, id, place));
@@ -375,7 +382,7 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
         }
     }
     AH_CHECK(prepared.bundle.check_config(), "read config.json");
-    AH_TRY(prepared.helpers, find_helpers());
+    AH_TRY(prepared.helpers, runtime::find_helpers());
     AH_CHECK(decide_here(session, config.root(), prepared));
     if (const auto name = config.root().find("hostname"))
         prepared.hostname = name->string().value_or("");
@@ -384,4 +391,4 @@ Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
     return prepared;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

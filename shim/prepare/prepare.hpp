@@ -19,35 +19,31 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 struct Prepared {
-    Bundle bundle;
-    std::optional<FileLock> turn; // at the bundle, while config.json is being edited
-    std::string original;         // config.json as it stood
+    config::Bundle bundle;
+    std::optional<state::FileLock> turn; // at the bundle, while config.json is being edited
+    std::string original;                // config.json as it stood
     Request request;
     Decision decision; // untouched: nothing below is filled in
     PodPlace pod;
     std::optional<std::string> mark; // an edit mark that stood in config.json
-    Helpers helpers;
-    std::vector<EndpointPlace> places; // of the unix: endpoints
-    std::optional<Network> network;    // of a sealed or filtered run
-    std::string hostname;              // the container's own name
-    Inspection inspection;
+    runtime::Helpers helpers;
+    std::vector<EndpointPlace> places;     // of the unix: endpoints
+    std::optional<rules::Network> network; // of a sealed or filtered run
+    std::string hostname;                  // the container's own name
+    inspect::Inspection inspection;
     Plan plan;
-    Edited edited;
+    edit::Edited edited;
     bool joins_pod() const { return decision.technique == Technique::pod; }
 };
 
 // The bundle of an invocation: its last --bundle, else the cwd.
-std::string bundle_of(const Invocation& invocation);
+std::string bundle_of(const words::Invocation& invocation);
 
 // Refuses whatever must be refused; all of it before anything is made.
 Result<Prepared> prepare(const Session& session, const std::string& bundle_path,
                          const ContainerId& id, const std::string& generation);
 
-// The record of a prepared run as it is first written: state planned.
-Result<Record> first_record(const Session& session, const Prepared& prepared,
-                            const ContainerId& id);
-
-} // namespace anchorhold
+} // namespace anchorhold::prepare

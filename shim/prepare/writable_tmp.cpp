@@ -9,7 +9,7 @@
 #include <string_view>
 #include <sys/stat.h>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 namespace {
 
@@ -41,7 +41,7 @@ bool is_read_only(json::View config)
     return truth && *truth;
 }
 
-bool may_write(const struct stat& place, const CommandUser& user)
+bool may_write(const struct stat& place, const inspect::CommandUser& user)
 {
     if (user.overrides_modes && user.host_uid == 0)
         return true;
@@ -56,7 +56,7 @@ bool may_write(const struct stat& place, const CommandUser& user)
 } // namespace
 
 std::optional<std::string> tmp_advice(json::View config, const std::string& rootfs,
-                                      const CommandUser& user)
+                                      const inspect::CommandUser& user)
 {
     const Cover cover = cover_of_tmp(config);
     if (cover == Cover::other)
@@ -77,4 +77,4 @@ std::optional<std::string> tmp_advice(json::View config, const std::string& root
            "tmpfs): agents fail silently; chmod 1777 it in the image";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 // The advice, or nothing when /tmp looks writable or cannot be judged from outside.
 std::optional<std::string> tmp_advice(json::View config, const std::string& rootfs,
-                                      const CommandUser& user);
+                                      const inspect::CommandUser& user);
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare

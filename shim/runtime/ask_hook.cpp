@@ -8,17 +8,17 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 namespace {
 
-std::vector<ProbeAnswer> two_noes(const std::string& step)
+std::vector<state::ProbeAnswer> two_noes(const std::string& step)
 {
     constexpr const char* remedy = "install the anchorhold-hook of this version";
     return {{.name = "can_seal", .step = step, .remedy = remedy},
             {.name = "can_filter", .step = step, .remedy = remedy}};
 }
 
-Status have_hook(const StateDir& state, const Record& record, const char* verb)
+Status have_hook(const state::StateDir& state, const Record& record, const char* verb)
 {
     AH_TRY(const Helpers helpers, find_helpers());
     AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state.path(), verb,
@@ -31,18 +31,18 @@ Status have_hook(const StateDir& state, const Record& record, const char* verb)
 
 } // namespace
 
-std::vector<ProbeAnswer> ask_network(const std::string& hook)
+std::vector<state::ProbeAnswer> ask_network(const std::string& hook)
 {
     const auto caught = run_quietly(hook, {"probe"});
     if (!caught)
         return two_noes(caught.error().what);
-    auto answers = parse_probe_answers(caught->text);
+    auto answers = state::parse_probe_answers(caught->text);
     if (caught->status != 0 || !answers)
         return two_noes("the hook's probe answered with status " + std::to_string(caught->status));
     return std::move(answers->answers);
 }
 
-Status unplug_by_hook(const StateDir& state, Record& record)
+Status unplug_by_hook(const state::StateDir& state, Record& record)
 {
     // The hook reads what it takes away from the run's folder.
     AH_CHECK(state.write(record));
@@ -54,12 +54,12 @@ Status unplug_by_hook(const StateDir& state, Record& record)
     return {};
 }
 
-Status hold_by_hook(const StateDir& state, const Record& record)
+Status hold_by_hook(const state::StateDir& state, const Record& record)
 {
     return have_hook(state, record, "hold");
 }
 
-std::vector<std::string> hold_all_by_hook(const StateDir& state)
+std::vector<std::string> hold_all_by_hook(const state::StateDir& state)
 {
     std::vector<std::string> lines;
     const auto keys = state.runs();
@@ -90,9 +90,9 @@ Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
                 lines.empty() ? "the hook's sweep says nothing" : printable(lines.front(), 500));
 }
 
-Status note_denied_by_hook(const StateDir& state, const Record& record)
+Status note_denied_by_hook(const state::StateDir& state, const Record& record)
 {
     return have_hook(state, record, "denials");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -2,7 +2,6 @@
 #include "shim/runtime/bounded_child.hpp"
 
 #include "hooks/state/owned_path.hpp"
-#include "shim/inspect/inspection.hpp"
 #include "shim/runtime/delegate.hpp"
 
 #include <algorithm>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 namespace {
 
 constexpr std::size_t most_said = std::size_t{1024} * 1024;
@@ -184,7 +183,7 @@ Result<std::string> find_on_path(std::string_view name)
         const std::size_t length = std::min(path.find(':'), path.size());
         std::string file = std::string(path.substr(0, length)) + "/" + std::string(name);
         if (file.starts_with('/') && is_program(file)) {
-            AH_CHECK(check_owned_path(file, name, Code::delegate_failed));
+            AH_CHECK(state::check_owned_path(file, name, Code::delegate_failed));
             return file;
         }
         if (length == path.size())
@@ -214,4 +213,4 @@ std::string path_of(const UniqueFd& file)
     return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

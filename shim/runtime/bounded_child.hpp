@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 // HUP, INT, QUIT and TERM wait while this lives, unless they were ignored anyway. One that came in
 // ends us when it is destroyed.
@@ -55,4 +55,4 @@ Result<std::string> find_on_path(std::string_view name);
 Result<UniqueFd> file_in_memory(std::string_view text);
 std::string path_of(const UniqueFd& file); // as long as it is open
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

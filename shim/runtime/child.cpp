@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 namespace {
 
 constexpr int died = 127; // of a child that never became the program
@@ -194,4 +194,4 @@ Result<Caught> run_quietly(const std::string& path, const std::vector<std::strin
     return caught;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

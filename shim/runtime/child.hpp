@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 // Forks, forwards signals (not a terminal's own, SI_KERNEL), stops when the child is stopped, gives
 // the child PDEATHSIG and a LISTEN_PID of its own, waits. The exit status as a shell would report
@@ -23,4 +23,4 @@ constexpr std::size_t most_caught = 4096; // bytes; what is behind is lost
 Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words,
                            std::size_t most = most_caught);
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -2,13 +2,12 @@
 #include "shim/runtime/delegate.hpp"
 
 #include "hooks/state/owned_path.hpp"
-#include "shim/inspect/inspection.hpp"
 
 #include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 namespace {
 
 Status check_fit(const std::string& path, Code code)
@@ -27,7 +26,7 @@ Status check_fit(const std::string& path, Code code)
         return fail(code, "runtime " + in_quotes(path) +
                               " is anchorhold itself; name the runtime below it");
     }
-    return check_owned_path(path, "runtime", code);
+    return state::check_owned_path(path, "runtime", code);
 }
 
 Result<std::string> named(const std::string& path, Code code)
@@ -81,4 +80,4 @@ Error exec_delegate(const std::string& path, const std::vector<std::string>& res
     return system_error("run " + in_quotes(path), errno, Code::delegate_failed);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 // --ah-runtime, the policy's, else the first of /usr/sbin/runc, /usr/bin/runc, /usr/sbin/crun,
 // /usr/bin/crun that is fit: a regular executable that nobody but root (or our euid) can replace,
@@ -26,4 +26,4 @@ std::vector<char*> argument_vector(const std::string& path, const std::vector<st
 // execve(2) with our environment, argv[0] the delegate's path. Returns only an error.
 Error exec_delegate(const std::string& path, const std::vector<std::string>& rest);
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -2,14 +2,13 @@
 #include "shim/runtime/helpers.hpp"
 
 #include "hooks/state/owned_path.hpp"
-#include "shim/inspect/inspection.hpp"
 
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 namespace {
 
@@ -23,7 +22,7 @@ Result<std::string> find_one(const std::string& bin, const std::string& room,
         if (::realpath(place.c_str(), resolved.data()) == nullptr)
             continue;
         std::string path = resolved.data();
-        AH_CHECK(check_owned_path(path, name, Code::network_setup_failed), "find " + name);
+        AH_CHECK(state::check_owned_path(path, name, Code::network_setup_failed), "find " + name);
         return path;
     }
     return fail(Code::network_setup_failed, "find " + name + ": neither in " + bin +
@@ -47,4 +46,4 @@ Result<Helpers> find_helpers()
     return found;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 struct Helpers {
     std::string self;  // absolute, resolved
@@ -17,4 +17,4 @@ struct Helpers {
 // Refused when one is missing or could be replaced by somebody but root (or our euid).
 Result<Helpers> find_helpers();
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 namespace {
 
 bool is_error_level(std::string_view level)
@@ -18,11 +18,11 @@ bool is_error_level(std::string_view level)
     return level == "error" || level == "fatal" || level == "panic";
 }
 
-bool is_error(std::string_view line, LogFormat format, Flavour flavour)
+bool is_error(std::string_view line, words::LogFormat format, words::Flavour flavour)
 {
-    if (format == LogFormat::text) {
+    if (format == words::LogFormat::text) {
         // crun's text has no level, and by default it writes nothing but errors.
-        return flavour == Flavour::crun || line.contains("level=error") ||
+        return flavour == words::Flavour::crun || line.contains("level=error") ||
                line.contains("level=fatal");
     }
     const auto document = json::Document::parse(std::string(line), Code::delegate_failed);
@@ -33,7 +33,7 @@ bool is_error(std::string_view line, LogFormat format, Flavour flavour)
 
 } // namespace
 
-std::string with_one_error(std::string_view log, LogFormat format, Flavour flavour,
+std::string with_one_error(std::string_view log, words::LogFormat format, words::Flavour flavour,
                            std::string_view silent)
 {
     std::string kept;
@@ -61,7 +61,7 @@ Result<PrivateLog> PrivateLog::open(const Session& session, const std::string& d
         UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!log.file_)
         return fail_errno("make " + path, errno);
-    log.words_ = with_value(session.rest, *session.invocation.last("log"), path);
+    log.words_ = words::with_value(session.rest, *session.invocation.last("log"), path);
     return log;
 }
 
@@ -87,4 +87,4 @@ void PrivateLog::pass_on_one_error() const
     append_bytes(target_, with_one_error(read(), target_.format, flavour_, silent));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

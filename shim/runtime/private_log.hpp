@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::runtime {
 
 class PrivateLog {
 public:
@@ -38,13 +38,13 @@ private:
 
     std::vector<std::string> words_;
     LogTarget target_;
-    Flavour flavour_;
+    words::Flavour flavour_;
     std::string silent_; // the line for a delegate that said nothing
     UniqueFd file_;
 };
 
 // `log` without its error lines but the last; `silent` takes the place of one that is missing.
-std::string with_one_error(std::string_view log, LogFormat format, Flavour flavour,
+std::string with_one_error(std::string_view log, words::LogFormat format, words::Flavour flavour,
                            std::string_view silent);
 
-} // namespace anchorhold
+} // namespace anchorhold::runtime

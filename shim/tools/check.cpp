@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <memory>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Wish {
 Result<Wish> of_bundle(const Session& session, const std::string& bundle)
 {
     AH_TRY(const ContainerId id, ContainerId::parse("checked"));
-    AH_TRY(Prepared prepared, prepare(session, bundle, id, "0000000000000000"));
+    AH_TRY(prepare::Prepared prepared, prepare::prepare(session, bundle, id, "0000000000000000"));
     return Wish{std::move(prepared.request), std::move(prepared.decision)};
 }
 
@@ -43,14 +43,14 @@ Result<Wish> of_policy(const Session& session)
 }
 
 // What the kernel's tables ask of each packet (`fib daddr type local`), as of now.
-Result<std::vector<Prefix>> own_addresses()
+Result<std::vector<rules::Prefix>> own_addresses()
 {
     ifaddrs* first = nullptr;
     if (::getifaddrs(&first) != 0)
         return fail_errno("list the addresses of this host", errno);
     const std::unique_ptr<ifaddrs, decltype([](ifaddrs* list) { ::freeifaddrs(list); })> list(
         first);
-    std::vector<Prefix> addresses;
+    std::vector<rules::Prefix> addresses;
     for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
         const sockaddr* const at = one->ifa_addr;
         if (at == nullptr || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
@@ -61,22 +61,22 @@ Result<std::vector<Prefix>> own_addresses()
                 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(at)->sin_addr)
                 : &reinterpret_cast<const sockaddr_in6*>(at)->sin6_addr;
         ::inet_ntop(at->sa_family, bytes, text.data(), text.size());
-        if (const auto address = Prefix::parse(text.data(), Code::network_setup_failed))
+        if (const auto address = rules::Prefix::parse(text.data(), Code::network_setup_failed))
             addresses.push_back(*address);
     }
     return addresses;
 }
 
-Result<Network> network_of(const Session& session, const Wish& wish)
+Result<rules::Network> network_of(const Session& session, const Wish& wish)
 {
-    Network network;
+    rules::Network network;
     network.pool = session.policy->pool;
     if (wish.decision.posture != Posture::filtered)
         return network;
-    AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(network.names, pin_names(helpers, wish.request.allow), "look up the names");
+    AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
+    AH_TRY(network.names, prepare::pin_names(helpers, wish.request.allow), "look up the names");
     AH_TRY(network.node, own_addresses());
-    compile(wish.request.allow, session.policy->deny, network);
+    rules::compile(wish.request.allow, session.policy->deny, network);
     return network;
 }
 
@@ -84,17 +84,18 @@ Result<Network> network_of(const Session& session, const Wish& wish)
 
 Result<int> tool_check(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const AllowRule question, parse_question(call.operands[0]));
+    AH_TRY(const rules::AllowRule question, rules::parse_question(call.operands[0]));
     if (!session.policy)
         return std::unexpected(session.policy.error());
     AH_TRY(const Wish wish,
            call.bundle.empty() ? of_policy(session) : of_bundle(session, call.bundle));
-    AH_TRY(const Network network, network_of(session, wish));
-    const Reachability found = reachability(wish.request, wish.decision, network, question);
+    AH_TRY(const rules::Network network, network_of(session, wish));
+    const rules::Reachability found =
+        rules::reachability(wish.request, wish.decision, network, question);
     told.text = sentence_for(wish.request, wish.decision) + "\n";
     for (const std::string& line : found.lines)
         told.text += printable(line, 1000) + "\n";
     return found.reachable ? 0 : 1;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

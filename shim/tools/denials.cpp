@@ -3,14 +3,14 @@
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/tools/tool_list.hpp"
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 namespace {
 
 Status refresh(Found& found)
 {
     const Record& record = found.record;
-    AH_CHECK(note_denied_by_hook(found.state, record));
+    AH_CHECK(runtime::note_denied_by_hook(found.state, record));
     AH_TRY(const RunKey key, RunKey::parse(record.key));
     AH_TRY(auto fresh, found.state.read(key));
     if (fresh && fresh->generation == record.generation)
@@ -37,4 +37,4 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, Told& tol
     return asked ? 0 : 1;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

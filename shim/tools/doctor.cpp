@@ -15,7 +15,7 @@
 #include <optional>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 namespace {
 
@@ -61,7 +61,7 @@ std::vector<EngineState> look_at_engines()
         EngineState state{engine.name, false,
                           std::string("does not name anchorhold; copy from ") + engine.example};
         for (const char* const path : engine.settings) {
-            const auto text = path != nullptr ? read_file(path, most_settings)
+            const auto text = path != nullptr ? state::read_file(path, most_settings)
                                               : Result<std::optional<std::string>>();
             if (text && *text && (*text)->contains("anchorhold")) {
                 state = {engine.name, true,
@@ -74,7 +74,7 @@ std::vector<EngineState> look_at_engines()
     return found;
 }
 
-std::string reason_of(const ProbeAnswer& answer)
+std::string reason_of(const state::ProbeAnswer& answer)
 {
     if (answer.yes)
         return {};
@@ -95,9 +95,9 @@ std::optional<Error> runtime_trouble(const Session& session)
 {
     if (session.obstacle)
         return session.obstacle;
-    if (flavour_of(session.delegate) != Flavour::crun)
+    if (words::flavour_of(session.delegate) != words::Flavour::crun)
         return std::nullopt;
-    const auto version = run_quietly(session.delegate, {"--version"});
+    const auto version = runtime::run_quietly(session.delegate, {"--version"});
     if (!version)
         return version.error();
     if (version->text.contains("+SECCOMP"))
@@ -107,9 +107,9 @@ std::optional<Error> runtime_trouble(const Session& session)
 }
 
 // Not a fault of the host: what is severed or relayed needs none.
-ProbeAnswer forwarding()
+state::ProbeAnswer forwarding()
 {
-    const auto obstacle = obstacle_to_forwarding(ip_forward, Forwarding::require);
+    const auto obstacle = state::obstacle_to_forwarding(state::ip_forward, Forwarding::require);
     return {.name = "forwarding",
             .yes = !obstacle,
             .step = obstacle.value_or(""),
@@ -118,12 +118,12 @@ ProbeAnswer forwarding()
                                : ""};
 }
 
-std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
-                    const Session& session)
+std::string as_json(const std::vector<state::ProbeAnswer>& answers,
+                    const std::vector<EngineState>& found, const Session& session)
 {
     json::Writer writer(json::Layout::pretty);
     writer.begin_object().key("probes").begin_array();
-    for (const ProbeAnswer& answer : answers) {
+    for (const state::ProbeAnswer& answer : answers) {
         writer.begin_object().member("name", answer.name).key("yes").boolean(answer.yes);
         writer.member("step", answer.step).key("errno").integer(answer.number);
         writer.member("remedy", answer.remedy).end_object();
@@ -138,11 +138,11 @@ std::string as_json(const std::vector<ProbeAnswer>& answers, const std::vector<E
     return writer.take();
 }
 
-std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<EngineState>& found,
-                    const Session& session)
+std::string as_text(const std::vector<state::ProbeAnswer>& answers,
+                    const std::vector<EngineState>& found, const Session& session)
 {
     std::vector<std::vector<std::string>> rows;
-    for (const ProbeAnswer& answer : answers) {
+    for (const state::ProbeAnswer& answer : answers) {
         rows.push_back({answer.name, answer.yes ? "yes" : "NO", reason_of(answer)});
         if (!answer.remedy.empty())
             rows.push_back({"", "", "remedy: " + answer.remedy});
@@ -159,16 +159,18 @@ std::string as_text(const std::vector<ProbeAnswer>& answers, const std::vector<E
 
 Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(auto answers, probe_host(
-                             state, helpers.relay, [&helpers] { return ask_network(helpers.hook); },
-                             Freshness::again));
-    const bool able = std::ranges::all_of(answers, &ProbeAnswer::yes);
+    AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
+    AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
+           "open the state directory");
+    AH_TRY(auto answers,
+           state::probe_host(
+               state, helpers.relay, [&helpers] { return runtime::ask_network(helpers.hook); },
+               state::Freshness::again));
+    const bool able = std::ranges::all_of(answers, &state::ProbeAnswer::yes);
     answers.push_back(forwarding());
     const auto found = look_at_engines();
     told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
     return able && session.policy && !runtime_trouble(session) ? 0 : 1;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/render.hpp"
+#include "shim/prepare/first_record.hpp"
 #include "shim/prepare/prepare.hpp"
 #include "shim/tools/tool_list.hpp"
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 Result<int> tool_explain(const Session& session, const ToolCall& call, Told& told)
 {
@@ -11,13 +12,14 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
         return std::unexpected(*session.obstacle);
     AH_TRY(const ContainerId id, ContainerId::parse("explained"));
     const std::string bundle = call.bundle.empty() ? "." : call.bundle;
-    AH_TRY(const Prepared prepared, prepare(session, bundle, id, "0000000000000000"));
+    AH_TRY(const prepare::Prepared prepared,
+           prepare::prepare(session, bundle, id, "0000000000000000"));
     if (prepared.decision.untouched) {
         told.text = sentence_for(prepared.request, prepared.decision) +
                     "\nconfig.json is left alone, the runtime below runs in our place\n";
         return 0;
     }
-    AH_TRY(const Record record, first_record(session, prepared, id));
+    AH_TRY(const Record record, prepare::first_record(session, prepared, id));
     Facts facts{{"profile", {printable(record.profile)}},
                 {"why", {std::string(word_for(record.why))}},
                 {"voids", record.voids},
@@ -33,4 +35,4 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
     return 0;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

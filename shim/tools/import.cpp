@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <fcntl.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 namespace {
 
 constexpr std::size_t most_rules_text = std::size_t{1024} * 1024;
@@ -22,12 +22,13 @@ Result<int> tool_import(const Session& /*session*/, const ToolCall& call, Told& 
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return fail_errno("open " + named, errno, Code::invalid_request);
-    AH_TRY(std::string text, read_all(file.get(), most_rules_text, named));
-    AH_TRY(const Imported imported, import_policy(call.from, std::move(text)), named);
+    AH_TRY(std::string text, state::read_all(file.get(), most_rules_text, named));
+    AH_TRY(const imports::Imported imported, imports::import_policy(call.from, std::move(text)),
+           named);
     told.text = imported.policy;
     for (const std::string& line : imported.losses)
         told.remarks += "not kept: " + printable(line, 1000) + "\n";
     return 0;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -8,6 +8,7 @@
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
 #include "shim/config/view.hpp"
+#include "shim/prepare/first_record.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/tools/tool_list.hpp"
 #include "shim/verbs/claim.hpp"
@@ -17,7 +18,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 namespace {
 
 constexpr std::size_t most_config = std::size_t{16} * 1024 * 1024;
@@ -56,12 +57,13 @@ std::string_view id_in_source(std::string_view path)
 // config.json does not say it. `up` compares it with what the runtime calls the container.
 Result<ContainerId> find_id(json::View config)
 {
-    AH_TRY(const std::string cgroup, text_of(member(config, "linux"), "cgroupsPath"));
+    AH_TRY(const std::string cgroup,
+           config::text_of(config::member(config, "linux"), "cgroupsPath"));
     if (const auto id = id_in_cgroup(cgroup); is_podmans_id(id))
         return ContainerId::parse(id);
-    AH_TRY(const auto mounts, elements(config, "mounts"));
+    AH_TRY(const auto mounts, config::elements(config, "mounts"));
     for (const json::View mount : mounts) {
-        AH_TRY(const std::string source, text_of(mount, "source"));
+        AH_TRY(const std::string source, config::text_of(mount, "source"));
         if (const auto id = id_in_source(source); is_podmans_id(id))
             return ContainerId::parse(id);
     }
@@ -71,14 +73,14 @@ Result<ContainerId> find_id(json::View config)
 }
 
 // The run's own folder is the bundle for the moment; the lock's holder killed, gc takes it away.
-Result<std::string> edit_in_place(const Session& session, const StateDir& state,
+Result<std::string> edit_in_place(const Session& session, const state::StateDir& state,
                                   const ContainerId& id, const ProcessIdentity& podman,
                                   const std::string& generation, const std::string& text)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_CHECK(keep_original(state, key, text), "keep config.json");
+    AH_CHECK(state::keep_original(state, key, text), "keep config.json");
     const std::string kept = state.run_path(key) + "/config.json";
-    auto prepared = prepare(session, state.run_path(key), id, generation);
+    auto prepared = prepare::prepare(session, state.run_path(key), id, generation);
     if (::unlink(kept.c_str()) != 0)
         return fail_errno("remove " + kept, errno);
     if (!prepared)
@@ -91,10 +93,10 @@ Result<std::string> edit_in_place(const Session& session, const StateDir& state,
         AH_CHECK(state.remove_run(key));
         return text;
     }
-    AH_TRY(Record record, first_record(session, *prepared, id));
+    AH_TRY(Record record, prepare::first_record(session, *prepared, id));
     record.bundle.clear();
     record.creator = podman;
-    AH_CHECK(write_inside(state, key, *prepared));
+    AH_CHECK(verbs::write_inside(state, key, *prepared));
     AH_CHECK(state.write(record), "write the record");
     return prepared->edited.text;
 }
@@ -104,7 +106,7 @@ Result<ProcessIdentity> find_podman()
 {
     const pid_t parent = ::getppid();
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
-    AH_TRY(const auto podman, identify(parent), "look at the calling process");
+    AH_TRY(const auto podman, state::identify(parent), "look at the calling process");
     if (!podman || ::getppid() != parent)
         return fail(Code::delegate_failed, "the podman that called is gone");
     return *podman;
@@ -112,21 +114,22 @@ Result<ProcessIdentity> find_podman()
 
 // podman holds the container's lock, so what it planned before and did not bring to life is over:
 // its service lives on, and would own that for ever.
-Status clear_planned(const StateDir& state, const RunKey& key, const ProcessIdentity& podman)
+Status clear_planned(const state::StateDir& state, const RunKey& key, const ProcessIdentity& podman)
 {
     AH_TRY(const auto record, state.read(key), "read the run's record");
     const bool planned =
         record && (record->state == RunState::planned || record->state == RunState::failed);
     if (!planned || record->creator != podman)
         return {};
-    return abandon(state, key, record->generation,
-                   {Code::delegate_failed, 0, "podman did not start it"}, unplug_by_hook);
+    return state::abandon(state, key, record->generation,
+                          {Code::delegate_failed, 0, "podman did not start it"},
+                          runtime::unplug_by_hook);
 }
 
 // podman shows its user the status of a hook that failed, and nothing else of it: the reason has to
 // be where `show` finds it.
-void leave_reason(const StateDir& state, const ContainerId& id, const std::string& generation,
-                  const Error& error)
+void leave_reason(const state::StateDir& state, const ContainerId& id,
+                  const std::string& generation, const Error& error)
 {
     Record record;
     record.key = RunKey::of(no_root, id).text();
@@ -141,14 +144,14 @@ void leave_reason(const StateDir& state, const ContainerId& id, const std::strin
     (void)state.archive(record); // the error is told on standard error as well
 }
 
-Result<std::string> plan_in_place(const Session& session, const StateDir& state,
+Result<std::string> plan_in_place(const Session& session, const state::StateDir& state,
                                   const ContainerId& id, const std::string& generation,
                                   const std::string& text)
 {
     const RunKey key = RunKey::of(session.root, id);
     AH_TRY(const ProcessIdentity podman, find_podman());
     AH_CHECK(clear_planned(state, key, podman));
-    AH_TRY(const RunLock lock, take_id(state, key));
+    AH_TRY(const state::RunLock lock, verbs::take_id(state, key));
     AH_CHECK(state.make_run(key), "make the run's folder");
     auto edited = edit_in_place(session, state, id, podman, generation, text);
     if (!edited) {
@@ -164,14 +167,16 @@ Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Tol
 {
     if (!session.policy)
         return std::unexpected(session.policy.error());
-    AH_TRY(const std::string text, read_to_end(STDIN_FILENO, most_config, Deadline(patience)),
+    AH_TRY(const std::string text,
+           state::read_to_end(STDIN_FILENO, most_config, state::Deadline(patience)),
            "read config.json");
     AH_TRY(const json::Document config, json::Document::parse(text), "config.json");
     AH_TRY(const ContainerId id, find_id(config.root()), "config.json");
     Session ours = session;
     ours.root = no_root;
-    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const std::string generation, random_generation());
+    AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
+           "open the state directory");
+    AH_TRY(const std::string generation, state::random_generation());
     auto edited = plan_in_place(ours, state, id, generation, text);
     if (!edited)
         return std::unexpected(std::move(edited).error().in("precreate " + id.text()));
@@ -179,4 +184,4 @@ Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Tol
     return 0;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -5,20 +5,20 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 namespace {
 
-Result<StateDir> state_of(const Session& session)
+Result<state::StateDir> state_of(const Session& session)
 {
-    AH_TRY(auto state, StateDir::existing(session.state_path), "open the state directory");
+    AH_TRY(auto state, state::StateDir::existing(session.state_path), "open the state directory");
     if (!state)
         return fail(Code::invalid_request, "nothing is on record in " + session.state_path);
     return *std::move(state);
 }
 
 // A record that cannot be read is told of, not passed over.
-std::vector<Record> live_records(const StateDir& state, const std::vector<RunKey>& keys,
+std::vector<Record> live_records(const state::StateDir& state, const std::vector<RunKey>& keys,
                                  std::string& unreadable)
 {
     std::vector<Record> records;
@@ -94,7 +94,8 @@ Result<std::vector<Record>> containers_of(const Found& found)
 
 Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
+    AH_TRY(const auto state, state::StateDir::existing(session.state_path),
+           "open the state directory");
     std::vector<Record> records;
     std::string unreadable;
     if (state) {
@@ -107,7 +108,7 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
 
 Result<Found> find_run(const Session& session, const std::string& name)
 {
-    AH_TRY(StateDir state, state_of(session));
+    AH_TRY(state::StateDir state, state_of(session));
     AH_TRY(const auto keys, state.runs(), "list the runs");
     std::string unreadable;
     AH_TRY(auto live, pick(live_records(state, keys, unreadable), name));
@@ -134,4 +135,4 @@ Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
     return 0;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

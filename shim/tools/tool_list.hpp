@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 struct ToolCall {
     bool json = false;
@@ -39,11 +39,11 @@ Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told
 Result<int> tool_precreate(const Session& session, const ToolCall& call, Told& told);
 
 struct Found {
-    StateDir state;
+    state::StateDir state;
     Record record;
     bool live = false; // in runs/, not in ended/
 };
 // The run of that id or key, or of a prefix only one has; refused when there is none.
 Result<Found> find_run(const Session& session, const std::string& name);
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

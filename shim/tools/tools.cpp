@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 namespace {
 
@@ -52,9 +52,9 @@ struct Tool {
 };
 
 // Removes what no record names. A dry run does not: only the hook knows what it would remove.
-void take_orphans(const std::string& state_path, Swept& swept)
+void take_orphans(const std::string& state_path, state::Swept& swept)
 {
-    auto removed = sweep_by_hook(state_path);
+    auto removed = runtime::sweep_by_hook(state_path);
     if (!removed) {
         swept.failed.push_back("what no record names: " + removed.error().what);
         return;
@@ -65,15 +65,17 @@ void take_orphans(const std::string& state_path, Swept& swept)
 
 Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
 {
-    AH_TRY(const auto state, StateDir::existing(session.state_path), "open the state directory");
-    Swept swept;
+    AH_TRY(const auto state, state::StateDir::existing(session.state_path),
+           "open the state directory");
+    state::Swept swept;
     if (state) {
-        AH_TRY(swept, gc(*state, call.dry_run ? Sweep::dry_run : Sweep::remove, 0, unplug_by_hook));
+        AH_TRY(swept, state::gc(*state, call.dry_run ? state::Sweep::dry_run : state::Sweep::remove,
+                                0, runtime::unplug_by_hook));
     }
     if (!call.dry_run)
         take_orphans(session.state_path, swept);
     if (state && !call.dry_run) {
-        for (std::string& line : hold_all_by_hook(*state))
+        for (std::string& line : runtime::hold_all_by_hook(*state))
             swept.failed.push_back(std::move(line));
     }
     for (const std::string& key : swept.removed)
@@ -155,7 +157,7 @@ std::string help_of_all()
 {
     std::vector<std::vector<std::string>> options;
     std::vector<std::vector<std::string>> commands;
-    for (const OwnOption& option : own_options()) {
+    for (const words::OwnOption& option : words::own_options()) {
         const std::string words = spelled("--ah-" + std::string(option.name), option.value);
         options.push_back({"  " + words, std::string(option.sentence)});
     }
@@ -224,7 +226,7 @@ bool is_tool(std::string_view word)
 
 std::optional<std::string> text_asked_for(std::span<const char* const> words)
 {
-    const Split split = split_own_options(words);
+    const words::Split split = words::split_own_options(words);
     if (split.prints == "help")
         return help_of_all();
     if (split.prints == "version")
@@ -247,4 +249,4 @@ Result<int> run_tool(const Session& session, Told& told)
     return tool->run(session, call, told);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 bool is_tool(std::string_view word);
 
@@ -27,4 +27,4 @@ std::optional<std::string> text_asked_for(std::span<const char* const> words);
 
 Result<int> run_tool(const Session& session, Told& told);
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -12,45 +12,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 namespace {
 
 // The first that is there, as engines take it; names without a path are looked for as they do.
-std::string program_of(const Handler& handler)
+std::string program_of(const engine::Handler& handler)
 {
     for (const std::string& program : handler.programs) {
-        const auto found =
-            program.starts_with('/') ? Result<std::string>(program) : find_on_path(program);
+        const auto found = program.starts_with('/') ? Result<std::string>(program)
+                                                    : runtime::find_on_path(program);
         if (found && ::access(found->c_str(), F_OK) == 0)
             return *found;
     }
     return handler.programs.empty() ? "" : handler.programs.front();
 }
 
-void look_at_program(const std::string& program, HandlerFacts& facts)
+void look_at_program(const std::string& program, engine::HandlerFacts& facts)
 {
     struct stat file = {};
     struct stat self = {};
     facts.program = program;
     if (!program.starts_with('/') || ::stat(program.c_str(), &file) != 0 ||
         ::stat("/proc/self/exe", &self) != 0) {
-        facts.standing = ProgramIs::missing;
+        facts.standing = engine::ProgramIs::missing;
     } else if (file.st_dev != self.st_dev || file.st_ino != self.st_ino) {
-        facts.standing = ProgramIs::other;
-    } else if (auto owned = check_owned_path(program, "program", Code::delegate_failed); !owned) {
-        facts.standing = ProgramIs::unsafe;
+        facts.standing = engine::ProgramIs::other;
+    } else if (auto owned = state::check_owned_path(program, "program", Code::delegate_failed);
+               !owned) {
+        facts.standing = engine::ProgramIs::unsafe;
         facts.why = std::move(owned).error().what;
     } else {
-        facts.standing = ProgramIs::same;
+        facts.standing = engine::ProgramIs::same;
     }
 }
 
 struct Called { // as the engine will call us
-    HandlerFacts facts;
+    engine::HandlerFacts facts;
     std::string state_path;
 };
 
-Called look_at(const Handler& handler)
+Called look_at(const engine::Handler& handler)
 {
     Called called;
     look_at_program(program_of(handler), called.facts);
@@ -70,7 +71,7 @@ Called look_at(const Handler& handler)
 
 class Verification {
 public:
-    Verification(EngineSetup& setup, const std::string& relay, const HeldEnd& held)
+    Verification(engine::EngineSetup& setup, const std::string& relay, const runtime::HeldEnd& held)
         : setup_(setup), relay_(relay), held_(held)
     {
     }
@@ -78,34 +79,34 @@ public:
     void look_at_all(const std::string& only)
     {
         if (!only.empty() && setup_.find(only) == nullptr)
-            judge_absence(only, setup_);
-        for (const Handler& handler : setup_.handlers) {
+            engine::judge_absence(only, setup_);
+        for (const engine::Handler& handler : setup_.handlers) {
             if (!held_.came() && (only.empty() ? handler.ours : handler.name == only))
                 look_at_one(handler);
         }
         if (trials_)
             trials_->put_away(setup_);
     }
-    const std::vector<VerifyRow>& rows() const { return rows_; }
+    const std::vector<engine::VerifyRow>& rows() const { return rows_; }
 
 private:
-    void look_at_one(const Handler& handler)
+    void look_at_one(const engine::Handler& handler)
     {
         const Called called = look_at(handler);
-        judge_handler(handler, called.facts, setup_);
-        const Trial trial = try_out(handler.name, called.state_path);
-        Came came{"not run", {}};
+        engine::judge_handler(handler, called.facts, setup_);
+        const engine::Trial trial = try_out(handler.name, called.state_path);
+        engine::Came came{"not run", {}};
         if (trials_)
-            came = judge_trial(handler, called.facts, trial, setup_);
-        const bool ours = called.facts.standing == ProgramIs::same;
+            came = engine::judge_trial(handler, called.facts, trial, setup_);
+        const bool ours = called.facts.standing == engine::ProgramIs::same;
         rows_.push_back({.handler = handler.name,
                          .program = called.facts.program,
-                         .profile = ours ? profile_of(called.facts).value_or("") : "",
+                         .profile = ours ? engine::profile_of(called.facts).value_or("") : "",
                          .trial = std::string(came.word),
                          .sentence = std::move(came.sentence)});
     }
 
-    Trial try_out(const std::string& handler, const std::string& state_path)
+    engine::Trial try_out(const std::string& handler, const std::string& state_path)
     {
         if (!trials_ && !no_trials_) {
             auto trials = trials_of(setup_.engine, relay_, held_);
@@ -113,54 +114,54 @@ private:
                 trials_ = *std::move(trials);
             } else {
                 no_trials_ = true;
-                setup_.faults.push_back({FaultKind::not_run,
+                setup_.faults.push_back({engine::FaultKind::not_run,
                                          {},
                                          trials.error().what,
                                          "until one was run, nothing says that we are called"});
             }
         }
-        return trials_ ? trials_->run(handler, state_path) : Trial();
+        return trials_ ? trials_->run(handler, state_path) : engine::Trial();
     }
 
-    EngineSetup& setup_;
+    engine::EngineSetup& setup_;
     const std::string& relay_;
-    const HeldEnd& held_;
+    const runtime::HeldEnd& held_;
     std::unique_ptr<Trials> trials_;
     bool no_trials_ = false;
-    std::vector<VerifyRow> rows_;
+    std::vector<engine::VerifyRow> rows_;
 };
 
 } // namespace
 
 Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told)
 {
-    const auto engine = engine_from(call.operands[0]);
+    const auto engine = engine::engine_from(call.operands[0]);
     if (!engine) {
         return fail(Code::invalid_request,
                     in_quotes(call.operands[0]) + " is not podman, docker, containerd or crio");
     }
-    if (session.own != OwnOptions()) {
+    if (session.own != words::OwnOptions()) {
         return fail(Code::invalid_request,
                     "what counts is how the engine calls us; leave the --ah- options away");
     }
-    if (*engine != Engine::podman && ::geteuid() != 0) {
+    if (*engine != engine::Engine::podman && ::geteuid() != 0) {
         return fail(Code::invalid_request,
                     "the records of its containers are root's; run it as root");
     }
-    if (*engine == Engine::podman && !call.config.empty()) {
+    if (*engine == engine::Engine::podman && !call.config.empty()) {
         return fail(Code::invalid_request,
                     "name that file in CONTAINERS_CONF, so that podman reads it");
     }
-    AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const HeldEnd held, HeldEnd::hold());
-    EngineSetup setup = gather_setup(*engine, call.config, held);
+    AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
+    AH_TRY(const runtime::HeldEnd held, runtime::HeldEnd::hold());
+    engine::EngineSetup setup = gather_setup(*engine, call.config, held);
     Verification verification(setup, helpers.relay, held);
     verification.look_at_all(call.operands.size() > 1 ? call.operands[1] : std::string());
     if (held.came()) // which ends us when `held` goes
         return fail(Code::invalid_request, "interrupted; nothing is said of " + call.operands[0]);
-    told.text = call.json ? verify_json(setup, verification.rows())
-                          : verify_text(setup, verification.rows());
-    return verdict_of(setup) == Verdict::verified ? 0 : 1;
+    told.text = call.json ? engine::verify_json(setup, verification.rows())
+                          : engine::verify_text(setup, verification.rows());
+    return engine::verdict_of(setup) == engine::Verdict::verified ? 0 : 1;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

@@ -11,26 +11,26 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 namespace {
 
 constexpr std::size_t most_engine_config = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds deadline(60);
 
 struct Gathered {
-    std::vector<EngineFile> effective, written;
-    std::vector<Fault> faults;
+    std::vector<engine::EngineFile> effective, written;
+    std::vector<engine::Fault> faults;
 
-    void say(FaultKind kind, std::string says, std::string remedy)
+    void say(engine::FaultKind kind, std::string says, std::string remedy)
     {
         faults.push_back({kind, {}, std::move(says), std::move(remedy)});
     }
     // What is not there is no fault: engines have defaults.
-    void add(std::vector<EngineFile>& files, const std::string& path)
+    void add(std::vector<engine::EngineFile>& files, const std::string& path)
     {
-        auto read = read_file(path, most_engine_config);
+        auto read = state::read_file(path, most_engine_config);
         if (!read) {
-            say(FaultKind::config_unreadable, read.error().what, "look at that file");
+            say(engine::FaultKind::config_unreadable, read.error().what, "look at that file");
         } else if (auto text = *std::move(read)) {
             files.push_back({path, *std::move(text)});
         }
@@ -88,26 +88,26 @@ void gather_podman(Gathered& found)
 
 // What a program says on stdout; nothing, and a fault, where it does not.
 std::optional<std::string> said_by(const std::string& name, const std::vector<std::string>& words,
-                                   const HeldEnd& held, Gathered& found)
+                                   const runtime::HeldEnd& held, Gathered& found)
 {
-    const auto program = find_on_path(name);
+    const auto program = runtime::find_on_path(name);
     if (!program) {
-        found.say(FaultKind::engine_unusable, program.error().what,
+        found.say(engine::FaultKind::engine_unusable, program.error().what,
                   "install it, or call this with the PATH that has it");
         return std::nullopt;
     }
-    const auto answer = ask(held, Heed::signals, *program, words, -1, deadline);
+    const auto answer = runtime::ask(held, runtime::Heed::signals, *program, words, -1, deadline);
     if (answer && answer->good())
         return answer->out;
     const std::string why = !answer        ? answer.error().what
                             : answer->late ? "gives no answer"
                                            : printable(answer->err, 600);
-    found.say(FaultKind::config_unreadable, name + ": " + why,
+    found.say(engine::FaultKind::config_unreadable, name + ": " + why,
               "correct what it names, or start the engine");
     return std::nullopt;
 }
 
-void gather_docker(const std::string& file, const HeldEnd& held, Gathered& found)
+void gather_docker(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
 {
     constexpr const char* wanted =
         R"({"Runtimes":{{json .Runtimes}},"DefaultRuntime":{{json .DefaultRuntime}}})";
@@ -120,7 +120,7 @@ void gather_docker(const std::string& file, const HeldEnd& held, Gathered& found
 std::vector<std::string> imports_of(const std::string& dump)
 {
     std::vector<std::string> paths;
-    const auto text = toml_as_json(dump);
+    const auto text = json::toml_as_json(dump);
     const auto document = text ? json::Document::parse(*text) : fail(Code::invalid_request, "");
     const auto imports = document ? document->root().find("imports") : std::nullopt;
     if (!imports || imports->kind() != json::Kind::array)
@@ -132,7 +132,7 @@ std::vector<std::string> imports_of(const std::string& dump)
     return paths;
 }
 
-void gather_containerd(const std::string& file, const HeldEnd& held, Gathered& found)
+void gather_containerd(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
 {
     const std::string main = file.empty() ? "/etc/containerd/config.toml" : file;
     std::vector<std::string> paths{main};
@@ -147,7 +147,7 @@ void gather_containerd(const std::string& file, const HeldEnd& held, Gathered& f
         found.add(found.written, path);
 }
 
-void gather_crio(const std::string& file, const HeldEnd& held, Gathered& found)
+void gather_crio(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
 {
     found.add(found.written, file.empty() ? "/etc/crio/crio.conf" : file);
     for (const std::string& path : sorted_files("/etc/crio/crio.conf.d", ""))
@@ -161,18 +161,19 @@ void gather_crio(const std::string& file, const HeldEnd& held, Gathered& found)
 
 } // namespace
 
-EngineSetup gather_setup(Engine engine, const std::string& file, const HeldEnd& held)
+engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
+                                 const runtime::HeldEnd& held)
 {
     Gathered found;
     switch (engine) {
-    case Engine::podman: gather_podman(found); break;
-    case Engine::docker: gather_docker(file, held, found); break;
-    case Engine::containerd: gather_containerd(file, held, found); break;
-    case Engine::crio: gather_crio(file, held, found); break;
+    case engine::Engine::podman: gather_podman(found); break;
+    case engine::Engine::docker: gather_docker(file, held, found); break;
+    case engine::Engine::containerd: gather_containerd(file, held, found); break;
+    case engine::Engine::crio: gather_crio(file, held, found); break;
     }
-    EngineSetup setup = read_setup(engine, found.effective, found.written);
+    engine::EngineSetup setup = engine::read_setup(engine, found.effective, found.written);
     setup.faults.insert(setup.faults.begin(), found.faults.begin(), found.faults.end());
     return setup;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

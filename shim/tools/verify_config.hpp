@@ -6,10 +6,11 @@
 
 #include <string>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 
 // `file`: the configuration's main file where it is not the usual one; podman is
 // told by a variable.
-EngineSetup gather_setup(Engine engine, const std::string& file, const HeldEnd& held);
+engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
+                                 const runtime::HeldEnd& held);
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

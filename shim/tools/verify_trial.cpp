@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::tools {
 namespace {
 
 constexpr std::chrono::seconds for_a_run(60);
@@ -26,8 +26,8 @@ constexpr std::string_view off_annotation = "dev.anchorhold.egress"; // off: no 
 // The record of a container that only just ran; a pod's is looked for while it stands.
 std::optional<Record> record_of(const std::string& state_path, const std::string& id)
 {
-    auto existing = StateDir::existing(state_path);
-    const std::optional<StateDir> state = existing ? *std::move(existing) : std::nullopt;
+    auto existing = state::StateDir::existing(state_path);
+    const std::optional<state::StateDir> state = existing ? *std::move(existing) : std::nullopt;
     if (!state)
         return std::nullopt;
     const auto keys = state->runs();
@@ -46,7 +46,7 @@ std::optional<Record> record_of(const std::string& state_path, const std::string
 }
 
 // What a call that did not do it has to say.
-std::string complaint(const Result<Answer>& answer)
+std::string complaint(const Result<runtime::Answer>& answer)
 {
     if (!answer)
         return answer.error().what;
@@ -94,7 +94,8 @@ std::string archive_of(std::string_view name, std::string_view content)
 // What podman and Docker have in common is all that is needed.
 class ImageTrials final : public Trials {
 public:
-    ImageTrials(Engine engine, std::string program, std::string mark, const HeldEnd& held)
+    ImageTrials(engine::Engine engine, std::string program, std::string mark,
+                const runtime::HeldEnd& held)
         : engine_(engine),
           program_(std::move(program)),
           mark_(std::move(mark)),
@@ -108,11 +109,13 @@ public:
 
     Status import(const std::string& relay)
     {
-        AH_TRY(const auto content, read_file(relay, most_relay), "read the relay");
-        AH_TRY(const UniqueFd archive, file_in_memory(archive_of(inside, content.value_or(""))));
+        AH_TRY(const auto content, state::read_file(relay, most_relay), "read the relay");
+        AH_TRY(const UniqueFd archive,
+               runtime::file_in_memory(archive_of(inside, content.value_or(""))));
         made_ = true;
-        AH_TRY(const Answer answer,
-               ask(held_, Heed::none, program_, {"import", "-", image_}, archive.get(), for_a_run));
+        AH_TRY(const runtime::Answer answer,
+               runtime::ask(held_, runtime::Heed::none, program_, {"import", "-", image_},
+                            archive.get(), for_a_run));
         if (!answer.good()) {
             return fail(Code::delegate_failed,
                         "make an image of one file: " + printable(complaint(answer), 500));
@@ -120,16 +123,17 @@ public:
         return {};
     }
 
-    Trial run(const std::string& handler, const std::string& state_path) override
+    engine::Trial run(const std::string& handler, const std::string& state_path) override
     {
         const std::string name = container();
         std::vector<std::string> words{"create", "--runtime", handler, "--network",
                                        "none",   "--name",    name};
-        if (engine_ == Engine::podman) // Docker has annotations since 25 alone
+        if (engine_ == engine::Engine::podman) // Docker has annotations since 25 alone
             words.insert(words.end(), {"--annotation", std::string(off_annotation) + "=off"});
         words.insert(words.end(), {image_, "/" + std::string(inside), "--version"});
-        Trial trial;
-        const auto created = ask(held_, Heed::none, program_, words, -1, for_a_run);
+        engine::Trial trial;
+        const auto created =
+            runtime::ask(held_, runtime::Heed::none, program_, words, -1, for_a_run);
         if (!created || !created->good()) {
             trial.output = complaint(created);
         } else {
@@ -141,31 +145,34 @@ public:
         return trial;
     }
 
-    void put_away(EngineSetup& setup) override
+    void put_away(engine::EngineSetup& setup) override
     {
         const std::string left = clear();
         if (!left.empty()) {
-            setup.faults.push_back(
-                {FaultKind::left_over, {}, "left behind: " + printable(left), "remove it by hand"});
+            setup.faults.push_back({engine::FaultKind::left_over,
+                                    {},
+                                    "left behind: " + printable(left),
+                                    "remove it by hand"});
         }
     }
 
 private:
     std::string container() const { return "anchorhold-verify-" + mark_; }
 
-    void start(Trial& trial) const
+    void start(engine::Trial& trial) const
     {
-        const auto ran =
-            ask(held_, Heed::signals, program_, {"start", "--attach", trial.id}, -1, for_a_run);
+        const auto ran = runtime::ask(held_, runtime::Heed::signals, program_,
+                                      {"start", "--attach", trial.id}, -1, for_a_run);
         trial.ran = ran && ran->good();
         if (!trial.ran)
             trial.output = complaint(ran);
     }
 
-    Answer do_away(const std::vector<std::string>& words) const
+    runtime::Answer do_away(const std::vector<std::string>& words) const
     {
-        const auto answer = ask(held_, Heed::none, program_, words, -1, for_putting_away);
-        return answer ? *answer : Answer{.status = 1, .late = false, .out = {}, .err = {}};
+        const auto answer =
+            runtime::ask(held_, runtime::Heed::none, program_, words, -1, for_putting_away);
+        return answer ? *answer : runtime::Answer{.status = 1, .late = false, .out = {}, .err = {}};
     }
     // Whether it is gone is asked below: both grumble about one that is gone already.
     void remove_container(const std::string& name) const
@@ -179,9 +186,9 @@ private:
             return {};
         remove_container(container());
         (void)do_away({"rmi", "--force", image_});
-        const Answer containers =
+        const runtime::Answer containers =
             do_away({"ps", "--all", "--quiet", "--filter", "name=" + container()});
-        const Answer images = do_away({"images", "--quiet", image_});
+        const runtime::Answer images = do_away({"images", "--quiet", image_});
         std::string left;
         if (!containers.good() || !containers.out.empty())
             left = "container " + container();
@@ -190,16 +197,17 @@ private:
         return left;
     }
 
-    Engine engine_;
+    engine::Engine engine_;
     std::string program_, mark_, image_;
-    const HeldEnd& held_;
+    const runtime::HeldEnd& held_;
     bool made_ = false;
 };
 
 // A pod's sandbox needs no image but the one the engine has for it.
 class PodTrials final : public Trials {
 public:
-    PodTrials(Engine engine, std::string program, std::string mark, const HeldEnd& held)
+    PodTrials(engine::Engine engine, std::string program, std::string mark,
+              const runtime::HeldEnd& held)
         : program_(std::move(program)), mark_(std::move(mark)), held_(held)
     {
         // crictl(1) tries all sockets it knows, with warnings, unless somebody chose one.
@@ -209,7 +217,7 @@ public:
         options_ = {"--timeout", "60s"};
         if (!chosen) {
             options_.insert(options_.end(),
-                            {"--runtime-endpoint", engine == Engine::crio
+                            {"--runtime-endpoint", engine == engine::Engine::crio
                                                        ? "unix:///var/run/crio/crio.sock"
                                                        : "unix:///run/containerd/containerd.sock"});
         }
@@ -217,7 +225,7 @@ public:
 
     // Handlers have the same names in both engines, and crictl(1) may be told of the other one.
     // What gives no answer here gives none to a trial either, which says why.
-    Status check_engine(Engine engine) const
+    Status check_engine(engine::Engine engine) const
     {
         constexpr std::string_view label = "RuntimeName:";
         const auto answer = crictl({"version"});
@@ -228,7 +236,7 @@ public:
         if (begin == std::string::npos)
             return {};
         const std::string name = first_word(said.substr(begin));
-        if (engine_from(name) == engine)
+        if (engine::engine_from(name) == engine)
             return {};
         return fail(Code::delegate_failed, "crictl speaks to " + printable(name) +
                                                "; have CONTAINER_RUNTIME_ENDPOINT "
@@ -236,15 +244,15 @@ public:
                                                std::string(word_for(engine)));
     }
 
-    Trial run(const std::string& handler, const std::string& state_path) override
+    engine::Trial run(const std::string& handler, const std::string& state_path) override
     {
-        Trial trial;
-        const auto config = file_in_memory(pod());
+        engine::Trial trial;
+        const auto config = runtime::file_in_memory(pod());
         if (!config) {
             trial.output = config.error().what;
             return trial;
         }
-        const auto ran = crictl({"runp", "--runtime", handler, path_of(*config)});
+        const auto ran = crictl({"runp", "--runtime", handler, runtime::path_of(*config)});
         trial.ran = ran && ran->good();
         if (trial.ran) {
             trial.id = first_word(ran->out);
@@ -256,11 +264,11 @@ public:
         return trial;
     }
 
-    void put_away(EngineSetup& setup) override
+    void put_away(engine::EngineSetup& setup) override
     {
         const std::string left = clear();
         if (!left.empty()) {
-            setup.faults.push_back({FaultKind::left_over,
+            setup.faults.push_back({engine::FaultKind::left_over,
                                     {},
                                     "left behind: pod " + printable(left),
                                     "remove it: crictl rmp --force " + printable(left)});
@@ -279,16 +287,17 @@ private:
         return writer.take();
     }
 
-    Result<Answer> crictl(const std::vector<std::string>& words) const
+    Result<runtime::Answer> crictl(const std::vector<std::string>& words) const
     {
         std::vector<std::string> all = options_;
         all.insert(all.end(), words.begin(), words.end());
-        return ask(held_, Heed::none, program_, all, -1, for_a_run + std::chrono::seconds(5));
+        return runtime::ask(held_, runtime::Heed::none, program_, all, -1,
+                            for_a_run + std::chrono::seconds(5));
     }
     // By name, so that one is found as well which a call made that did not come back.
     Result<std::string> listed() const
     {
-        AH_TRY(const Answer answer, crictl({"pods", "--quiet", "--name", name()}));
+        AH_TRY(const runtime::Answer answer, crictl({"pods", "--quiet", "--name", name()}));
         if (!answer.good())
             return fail(Code::delegate_failed, printable(answer.err, 500));
         return first_word(answer.out);
@@ -307,26 +316,27 @@ private:
     }
 
     std::string program_, mark_;
-    const HeldEnd& held_;
+    const runtime::HeldEnd& held_;
     std::vector<std::string> options_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Trials>> trials_of(Engine engine, const std::string& relay,
-                                          const HeldEnd& held)
+Result<std::unique_ptr<Trials>> trials_of(engine::Engine engine, const std::string& relay,
+                                          const runtime::HeldEnd& held)
 {
-    AH_TRY(std::string mark, random_generation());
-    if (engine == Engine::containerd || engine == Engine::crio) {
-        AH_TRY(std::string crictl, find_on_path("crictl"), "no throw-away pod was run");
+    AH_TRY(std::string mark, state::random_generation());
+    if (engine == engine::Engine::containerd || engine == engine::Engine::crio) {
+        AH_TRY(std::string crictl, runtime::find_on_path("crictl"), "no throw-away pod was run");
         auto trials = std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);
         AH_CHECK(trials->check_engine(engine), "no throw-away pod was run");
         return trials;
     }
-    AH_TRY(std::string program, find_on_path(word_for(engine)), "no throw-away container was run");
+    AH_TRY(std::string program, runtime::find_on_path(word_for(engine)),
+           "no throw-away container was run");
     auto trials = std::make_unique<ImageTrials>(engine, std::move(program), std::move(mark), held);
     AH_CHECK(trials->import(relay), "no throw-away container was run");
     return trials;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::tools

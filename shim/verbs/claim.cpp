@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 namespace {
 
 constexpr std::string_view resolv_conf = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
 
-Status write_for_inside(const StateDir& state, const RunKey& key, const char* name,
+Status write_for_inside(const state::StateDir& state, const RunKey& key, const char* name,
                         std::string_view text)
 {
     const std::string path = state.inside_path(key) + "/" + name;
@@ -31,43 +31,46 @@ Status write_for_inside(const StateDir& state, const RunKey& key, const char* na
 
 // Clears what an earlier run of this id left. Nothing of an earlier boot lives; only who takes its
 // id may say so, gc leaves it alone.
-Status clear_leftovers(const StateDir& state, const RunKey& key, const Error& taken)
+Status clear_leftovers(const state::StateDir& state, const RunKey& key, const Error& taken)
 {
     if (!state.has_run(key))
         return {};
     AH_TRY(const auto record, state.read(key), "read the run's record");
-    AH_TRY(const std::string boot, boot_id(), "read the run's record");
+    AH_TRY(const std::string boot, state::boot_id(), "read the run's record");
     if (record && record->boot_id != boot) {
-        return abandon(state, key, record->generation,
-                       {Code::delegate_failed, 0, "the host was started anew"}, unplug_by_hook);
+        return state::abandon(state, key, record->generation,
+                              {Code::delegate_failed, 0, "the host was started anew"},
+                              runtime::unplug_by_hook);
     }
-    AH_TRY(const Torn left, teardown(state, key, {}, unplug_by_hook),
+    AH_TRY(const state::Torn left, state::teardown(state, key, {}, runtime::unplug_by_hook),
            "clear what an earlier run left");
-    if (left == Torn::still_owned || left == Torn::foreign)
+    if (left == state::Torn::still_owned || left == state::Torn::foreign)
         return std::unexpected(taken);
     return {};
 }
 
 } // namespace
 
-Result<RunLock> take_id(const StateDir& state, const RunKey& key)
+Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key)
 {
     const Error taken{Code::invalid_request, 0,
                       "a container with this id is already there; delete it first"};
     AH_CHECK(clear_leftovers(state, key, taken));
-    AH_TRY(RunLock lock, RunLock::take(state, key), "lock the run");
+    AH_TRY(state::RunLock lock, state::RunLock::take(state, key), "lock the run");
     AH_TRY(const auto other, state.read(key), "read the run's record");
     if (other)
         return std::unexpected(taken);
     return lock;
 }
 
-Status write_inside(const StateDir& state, const RunKey& key, const Prepared& prepared)
+Status write_inside(const state::StateDir& state, const RunKey& key,
+                    const prepare::Prepared& prepared)
 {
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
     if (!prepared.network)
         return {};
-    return write_for_inside(state, key, "hosts", hosts_file(*prepared.network, prepared.hostname));
+    return write_for_inside(state, key, "hosts",
+                            rules::hosts_file(*prepared.network, prepared.hostname));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

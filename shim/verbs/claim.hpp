@@ -4,13 +4,14 @@
 
 #include "shim/prepare/prepare.hpp"
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 
 // Under the run's lock, with what an earlier run of this id left cleared away. Refused
 // (invalid_request) while a run of this id lives.
-Result<RunLock> take_id(const StateDir& state, const RunKey& key);
+Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key);
 
 // What the container gets to see of us: resolv.conf and hosts. make_run comes first.
-Status write_inside(const StateDir& state, const RunKey& key, const Prepared& prepared);
+Status write_inside(const state::StateDir& state, const RunKey& key,
+                    const prepare::Prepared& prepared);
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

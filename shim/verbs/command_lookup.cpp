@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 namespace {
 
 constexpr std::string_view path_variable = "PATH=";
@@ -75,13 +75,13 @@ std::vector<std::string> directories_in(std::string_view path)
 Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
 {
     CommandLookup command;
-    const auto process = member(config, "process");
-    AH_TRY(command.cwd, text_of(process, "cwd"));
-    AH_TRY(const auto args, elements(process, "args"));
+    const auto process = config::member(config, "process");
+    AH_TRY(command.cwd, config::text_of(process, "cwd"));
+    AH_TRY(const auto args, config::elements(process, "args"));
     if (args.size() > relay_words) {
         AH_TRY(command.name, args[relay_words].bytes());
     }
-    AH_TRY(const auto variables, elements(process, "env"));
+    AH_TRY(const auto variables, config::elements(process, "env"));
     for (const json::View variable : variables) {
         AH_TRY(const std::string text, variable.bytes());
         if (text.starts_with(path_variable)) // both runtimes keep the last
@@ -116,4 +116,4 @@ std::optional<std::string> missing_command(int root, const CommandLookup& comman
     return what + (is_there ? "permission denied" : "executable file not found in $PATH");
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 
 struct CommandLookup {
     std::string name;                     // of process.args, behind the relay's words
@@ -26,4 +26,4 @@ Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
 // (a format, the user's rights) is left to the start; then nothing is said here.
 std::optional<std::string> missing_command(int root, const CommandLookup& command);
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

@@ -2,6 +2,8 @@
 // create, run and restore. The order is the promise (DESIGN 3): everything that can be refused is
 // refused before anything is made; the record stands before the first change to the host; the lock
 // is free again before the runtime below starts, because its hook takes it.
+#include "shim/verbs/create.hpp"
+
 #include "hooks/state/original.hpp"
 #include "hooks/state/owned_path.hpp"
 #include "hooks/state/process.hpp"
@@ -9,6 +11,7 @@
 #include "schema/sha256.hpp"
 #include "shim/config/oci_keys.hpp"
 #include "shim/inspect/descriptors.hpp"
+#include "shim/prepare/first_record.hpp"
 #include "shim/prepare/prepare.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
@@ -16,6 +19,7 @@
 #include "shim/runtime/private_log.hpp"
 #include "shim/verbs/claim.hpp"
 #include "shim/verbs/command_lookup.hpp"
+#include "shim/verbs/delete.hpp"
 
 #include <array>
 #include <cerrno>
@@ -24,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 
 namespace {
 
@@ -55,14 +59,14 @@ bool is_the_runtimes(const Session& session, const ContainerId& id)
 {
     if (!session.policy)
         return false;
-    const auto bundle = Bundle::open(bundle_of(session.invocation));
+    const auto bundle = config::Bundle::open(prepare::bundle_of(session.invocation));
     const auto text =
         bundle ? bundle->read_config() : Result<std::string>(std::unexpected(bundle.error()));
     if (session.policy->annotations)
         return !text && text.error().number == ENOENT && left_alone_anyway(session, id);
     const auto config =
         text ? json::Document::parse(*text) : Result<json::Document>(std::unexpected(text.error()));
-    return (!config || !check_oci_keys(config->root())) && left_alone_anyway(session, id);
+    return (!config || !config::check_oci_keys(config->root())) && left_alone_anyway(session, id);
 }
 
 enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
@@ -71,41 +75,43 @@ enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
 // generation whose config.json is this very text makes the file ours; then it is left as it is.
 // A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment,
 // or, when that has failed, its shim.
-Result<Mark> judge_mark(const StateDir& state, std::string_view mark, const std::string& config,
-                        const RunKey& key)
+Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
+                        const std::string& config, const RunKey& key)
 {
     const auto named = RunKey::parse(mark.substr(0, mark.find('.')));
     if (!named)
         return Mark::forged;
     AH_TRY(const auto record, state.read(*named), "read the run's record");
     if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
-        !is_alive(record->creator) || mark != run_name(*record) ||
+        !state::is_alive(record->creator) || mark != run_name(*record) ||
         record->config_digest != sha256_hex(config))
         return Mark::forged;
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
 }
 
 // Prepared, and nobody else's edit in the way; two runs of one bundle take turns.
-Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
-                                 const std::string& generation)
+Result<prepare::Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
+                                          const std::string& generation)
 {
     const RunKey key = RunKey::of(session.root, id);
-    const auto bundle = Bundle::open(bundle_of(session.invocation));
-    const auto there = StateDir::existing(session.state_path); // what is left alone makes none
+    const auto bundle = config::Bundle::open(prepare::bundle_of(session.invocation));
+    const auto there =
+        state::StateDir::existing(session.state_path); // what is left alone makes none
     for (int turn = 0;; ++turn) {
         // Without a turn a config.json that changes is still noticed.
-        std::optional<FileLock> lock;
+        std::optional<state::FileLock> lock;
         if (bundle && there && *there) {
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
         }
-        AH_TRY(Prepared prepared, prepare(session, bundle_of(session.invocation), id, generation));
+        AH_TRY(prepare::Prepared prepared,
+               prepare::prepare(session, prepare::bundle_of(session.invocation), id, generation));
         if (!prepared.mark) {
             if (lock)
                 prepared.turn.emplace(*std::move(lock));
             return prepared;
         }
-        AH_TRY(const StateDir state, StateDir::open(session.state_path),
+        AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
                "open the state directory");
         AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key));
         if (mark == Mark::ours)
@@ -123,35 +129,37 @@ Result<Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
 }
 
 // Writes the record and what teardown needs, under the run's lock.
-Result<Record> claim(const Session& session, const StateDir& state, const Prepared& prepared,
-                     const ContainerId& id)
+Result<Record> claim(const Session& session, const state::StateDir& state,
+                     const prepare::Prepared& prepared, const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const RunLock lock, take_id(state, key));
-    AH_TRY(Record record, first_record(session, prepared, id));
+    AH_TRY(const state::RunLock lock, take_id(state, key));
+    AH_TRY(Record record, prepare::first_record(session, prepared, id));
     AH_CHECK(state.make_run(key), "make the run's folder");
     AH_CHECK(write_inside(state, key, prepared));
-    AH_CHECK(keep_original(state, key, prepared.original), "keep config.json");
+    AH_CHECK(state::keep_original(state, key, prepared.original), "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
 }
 
 // The runtime says that all went well, and it did not.
-Result<int> undo(const Session& session, const StateDir& state, const Record& ours, Error reason)
+Result<int> undo(const Session& session, const state::StateDir& state, const Record& ours,
+                 Error reason)
 {
     (void)delete_by_force(session); // a `run` is over by now, or detached
     AH_TRY(const RunKey key, RunKey::parse(ours.key));
-    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // the reason is told
+    (void)state::abandon(state, key, ours.generation, reason,
+                         runtime::unplug_by_hook); // the reason is told
     return std::unexpected(std::move(reason));
 }
 
 // What the runtime would have said of a command that is not there, had it not found the relay.
 // Nothing where that cannot be told: the relay says it at start.
-std::optional<std::string> missing_inside(const Prepared& prepared, const Record& record)
+std::optional<std::string> missing_inside(const prepare::Prepared& prepared, const Record& record)
 {
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/root";
     const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto init = identify(static_cast<pid_t>(record.init.pid));
+    const auto init = state::identify(static_cast<pid_t>(record.init.pid));
     if (!root || !init || *init != record.init)
         return std::nullopt;
     const auto config = json::Document::parse(prepared.edited.text);
@@ -162,8 +170,8 @@ std::optional<std::string> missing_inside(const Prepared& prepared, const Record
 }
 
 // What the runtime below left us with: its status, an error of ours to report, or the container.
-Result<int> conclude(const Session& session, const StateDir& state, const Record& ours,
-                     const Prepared& prepared, int status, const PrivateLog& log)
+Result<int> conclude(const Session& session, const state::StateDir& state, const Record& ours,
+                     const prepare::Prepared& prepared, int status, const runtime::PrivateLog& log)
 {
     AH_TRY(const RunKey key, RunKey::parse(ours.key));
     const auto read = state.read(key);
@@ -171,7 +179,7 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     std::optional<Record> record = read ? *read : std::nullopt;
     if (record && record->generation != ours.generation)
         record.reset();
-    const bool is_run = session.invocation.verb == Verb::run;
+    const bool is_run = session.invocation.verb == words::Verb::run;
     if (record && record->state == RunState::planned && status == 0) {
         // Its hook was taken out of the file or replaced.
         return undo(session, state, ours,
@@ -185,39 +193,40 @@ Result<int> conclude(const Session& session, const StateDir& state, const Record
     if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
         log.pass_on();
         if (is_run) {
-            (void)teardown(state, key, ours.generation,
-                           unplug_by_hook); // a live init keeps it; gc comes again
+            (void)state::teardown(state, key, ours.generation,
+                                  runtime::unplug_by_hook); // a live init keeps it; gc comes again
         }
         return status;
     }
     Error reason{Code::delegate_failed, 0, ""};
     if (record && record->state == RunState::failed)
-        reason = {Code::network_setup_failed, 0, record->reason};       // the hook's own words
-    (void)abandon(state, key, ours.generation, reason, unplug_by_hook); // what is left over is gc's
+        reason = {Code::network_setup_failed, 0, record->reason}; // the hook's own words
+    (void)state::abandon(state, key, ours.generation, reason,
+                         runtime::unplug_by_hook); // what is left over is gc's
     if (!reason.what.empty())
         return std::unexpected(std::move(reason));
     log.pass_on_one_error(); // the runtime's own line; on stderr it stands already
     return status;
 }
 
-Result<int> carry_out(const Session& session, const StateDir& state, Prepared& prepared,
-                      const ContainerId& id)
+Result<int> carry_out(const Session& session, const state::StateDir& state,
+                      prepare::Prepared& prepared, const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
     AH_TRY(const Record record, claim(session, state, prepared, id));
     const auto give_up = [&](Error reason) -> Result<int> {
         // The first error is the story.
-        (void)abandon(state, key, record.generation, reason, unplug_by_hook);
+        (void)state::abandon(state, key, record.generation, reason, runtime::unplug_by_hook);
         return std::unexpected(std::move(reason));
     };
     auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
     prepared.turn.reset(); // giving up takes it as well
     if (!written)
         return give_up(std::move(written).error());
-    auto log = PrivateLog::open(session, state.run_path(key));
+    auto log = runtime::PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());
-    auto status = run_delegate(session.delegate, log->words());
+    auto status = runtime::run_delegate(session.delegate, log->words());
     if (!status)
         return give_up(std::move(status).error());
     return conclude(session, state, record, prepared, *status, *log);
@@ -249,19 +258,21 @@ bool is_the_mapped_roots(const std::string& bundle, const std::string& config)
     const auto root = mapped_root(config);
     return root && ::lstat(bundle.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
            directory.st_uid == *root && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-           check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
+           state::check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
 }
 
 // The runtime resolves the bundle's path once more after us, and start, exec and delete the state
 // directory's: nobody else may turn either of them meanwhile.
-Status check_places(const Session& session, const Prepared& prepared)
+Status check_places(const Session& session, const prepare::Prepared& prepared)
 {
-    AH_TRY(const std::string bundle, absolute_path(bundle_of(session.invocation)), "the bundle");
-    const auto own = check_owned_path(bundle, "the bundle", Code::invalid_request);
+    AH_TRY(const std::string bundle, absolute_path(prepare::bundle_of(session.invocation)),
+           "the bundle");
+    const auto own = state::check_owned_path(bundle, "the bundle", Code::invalid_request);
     if (!own && !is_the_mapped_roots(bundle, prepared.original))
         return own;
     AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
-    const auto owned = check_owned_path(state, "the state directory", Code::network_setup_failed);
+    const auto owned =
+        state::check_owned_path(state, "the state directory", Code::network_setup_failed);
     return owned || owned.error().number == ENOENT ? Status() : owned;
 }
 
@@ -269,36 +280,37 @@ Status check_places(const Session& session, const Prepared& prepared)
 
 Result<int> create_or_run(const Session& session)
 {
-    const Invocation& call = session.invocation;
+    const words::Invocation& call = session.invocation;
     if (call.operands.empty() || call.last("help") != nullptr) {
         return std::unexpected(
-            exec_delegate(session.delegate, session.rest)); // nothing comes of it
+            runtime::exec_delegate(session.delegate, session.rest)); // nothing comes of it
     }
     if (call.operands.size() != 1)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
-    AH_TRY(const std::string generation, random_generation());
+    AH_TRY(const std::string generation, state::random_generation());
     auto prepared = prepare_in_turn(session, id, generation);
     if (!prepared && is_the_runtimes(session, id))
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
     if (!prepared)
         return std::unexpected(std::move(prepared).error());
     if (prepared->decision.untouched || prepared->mark)
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
-    if (call.verb == Verb::restore) {
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+    if (call.verb == words::Verb::restore) {
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
     }
     AH_CHECK(check_places(session, *prepared));
-    AH_TRY(const StateDir state, StateDir::open(session.state_path), "open the state directory");
-    AH_TRY(const unsigned handed, count_handed(call));
-    AH_TRY(const auto channels, check_descriptors(handed));
+    AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
+           "open the state directory");
+    AH_TRY(const unsigned handed, inspect::count_handed(call));
+    AH_TRY(const auto channels, inspect::check_descriptors(handed));
     auto& known = prepared->inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());
-    (void)gc(state, Sweep::remove, swept_at_create,
-             unplug_by_hook); // a sweep that fails is the next one's work
+    (void)state::gc(state, state::Sweep::remove, swept_at_create,
+                    runtime::unplug_by_hook); // a sweep that fails is the next one's work
     return carry_out(session, state, *prepared, id);
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

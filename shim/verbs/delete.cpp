@@ -2,6 +2,8 @@
 // delete: the delegate first, then what we made for the run (DESIGN 3.13). Whatever goes wrong
 // with ours is gc's: an engine whose delete fails never comes back (its user sees nothing of it,
 // and the container's state stays for good).
+#include "shim/verbs/delete.hpp"
+
 #include "hooks/state/teardown.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
@@ -10,7 +12,7 @@
 
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 
 bool waits_to_start(const Session& session)
 {
@@ -20,14 +22,14 @@ bool waits_to_start(const Session& session)
 
 bool delete_by_force(const Session& session)
 {
-    const Invocation& call = session.invocation;
+    const words::Invocation& call = session.invocation;
     std::vector<std::string> words = session.rest;
-    if (const OptionAt* const log = call.last("log"))
-        words = with_value(std::move(words), *log, "/dev/null");
+    if (const words::OptionAt* const log = call.last("log"))
+        words = words::with_value(std::move(words), *log, "/dev/null");
     words.resize(call.verb_index);
     words.insert(words.end(), {"delete", "--force", call.operands[0]});
     for (int tries = 0; tries < 2; ++tries) {
-        const auto caught = run_quietly(session.delegate, words);
+        const auto caught = runtime::run_quietly(session.delegate, words);
         if (caught && caught->status == 0)
             return true;
     }
@@ -40,24 +42,24 @@ Result<int> delete_container(const Session& session)
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
     const bool many = session.invocation.last("regex") != nullptr; // crun's; the id is a pattern
     if (!many && !run)
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_TRY(const int status, run_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+    AH_TRY(const int status, runtime::run_delegate(session.delegate, session.rest));
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
     if (run) {
-        const auto torn = teardown(run->state, run->key, {}, unplug_by_hook);
+        const auto torn = state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
         // Of a pid namespace that we cannot look into: the delegate has just said that it is gone.
-        if (status == 0 && torn && *torn == Torn::foreign) {
-            (void)abandon(run->state, run->key, run->record.generation,
-                          {Code::delegate_failed, 0, "deleted from another pid namespace"},
-                          unplug_by_hook);
+        if (status == 0 && torn && *torn == state::Torn::foreign) {
+            (void)state::abandon(run->state, run->key, run->record.generation,
+                                 {Code::delegate_failed, 0, "deleted from another pid namespace"},
+                                 runtime::unplug_by_hook);
         }
     }
     if (many) {
-        const auto state = StateDir::existing(session.state_path);
-        if (const std::optional<StateDir> there = state ? *state : std::nullopt)
-            (void)gc(*there, Sweep::remove, 0, unplug_by_hook);
+        const auto state = state::StateDir::existing(session.state_path);
+        if (const std::optional<state::StateDir> there = state ? *state : std::nullopt)
+            (void)state::gc(*there, state::Sweep::remove, 0, runtime::unplug_by_hook);
     }
     return status;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
 // is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
+#include "shim/verbs/exec.hpp"
+
 #include "hooks/state/files.hpp"
 #include "hooks/state/owner.hpp"
 #include "hooks/state/process.hpp"
@@ -18,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 namespace {
 
 constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024;
@@ -41,18 +43,19 @@ Plan exec_plan(const Session& session, const Record& record)
 // refused for is refused here as well; a run that was let have it says so in its record.
 Status check_capabilities(const std::string& process, const Record& record)
 {
-    AH_TRY(const std::string names, voiding_capabilities_in(process));
+    AH_TRY(const std::string names, edit::voiding_capabilities_in(process));
     for (const std::string& known : record.voids) {
         if (known.starts_with("process.capabilities"))
             return {};
     }
     if (names.empty())
         return {};
-    AH_TRY(const FileIdentity users, namespace_of(static_cast<pid_t>(record.init.pid), "user"));
-    AH_TRY(const FileIdentity ours, namespace_of(0, "user"));
+    AH_TRY(const FileIdentity users,
+           state::namespace_of(static_cast<pid_t>(record.init.pid), "user"));
+    AH_TRY(const FileIdentity ours, state::namespace_of(0, "user"));
     const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
-    AH_TRY(const auto ids, read_file(map, most_process));
-    if (users != ours && ids && !maps_host_root(*ids))
+    AH_TRY(const auto ids, state::read_file(map, most_process));
+    if (users != ours && ids && !state::maps_host_root(*ids))
         return {};
     return fail(Code::bundle_voids_posture,
                 "process.capabilities: holds " + names + " over the host; exec without them");
@@ -97,34 +100,35 @@ Result<std::string> read_process(const std::string& path)
 }
 
 // The process as the engine or the command line gives it; nothing when crun will use its own.
-Result<std::optional<std::string>> process_given(const Invocation& call, const Record& record)
+Result<std::optional<std::string>> process_given(const words::Invocation& call,
+                                                 const Record& record)
 {
-    if (const OptionAt* const file = call.last("process")) {
+    if (const words::OptionAt* const file = call.last("process")) {
         AH_TRY(auto text, read_process(file->value));
         return text;
     }
-    if (call.flavour == Flavour::crun)
+    if (call.flavour == words::Flavour::crun)
         return std::optional<std::string>();
-    AH_TRY(const Bundle bundle, Bundle::open(record.bundle), "open the bundle");
+    AH_TRY(const config::Bundle bundle, config::Bundle::open(record.bundle), "open the bundle");
     AH_TRY(auto config, bundle.read_config(), "read the bundle");
-    AH_TRY(auto process, process_from_flags(std::move(config), call));
+    AH_TRY(auto process, edit::process_from_flags(std::move(config), call));
     return process;
 }
 
 Result<std::vector<std::string>> edited_words(const Session& session, const Record& record)
 {
-    const Invocation& call = session.invocation;
+    const words::Invocation& call = session.invocation;
     const Plan plan = exec_plan(session, record);
-    AH_TRY(const unsigned handed, count_handed(call));
-    AH_CHECK(check_descriptors(handed));
+    AH_TRY(const unsigned handed, inspect::count_handed(call));
+    AH_CHECK(inspect::check_descriptors(handed));
     AH_TRY(const auto given, process_given(call, record));
-    AH_CHECK(check_capabilities(given ? *given : process_with_caps(call), record));
+    AH_CHECK(check_capabilities(given ? *given : edit::process_with_caps(call), record));
     if (!given)
-        return edit_flags(session.rest, call, plan);
-    AH_TRY(const std::string edited, edit_process(*given, plan));
+        return edit::edit_flags(session.rest, call, plan);
+    AH_TRY(const std::string edited, edit::edit_process(*given, plan));
     AH_TRY(const std::string path, publish(edited, handed));
-    if (const OptionAt* const file = call.last("process"))
-        return with_value(session.rest, *file, path);
+    if (const words::OptionAt* const file = call.last("process"))
+        return words::with_value(session.rest, *file, path);
     std::vector<std::string> words = session.rest;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1,
                  {"--process", path});
@@ -137,10 +141,10 @@ Result<int> exec_process(const Session& session)
 {
     AH_TRY(const auto run, find_own_run(session));
     if (!run || run->record.posture == Posture::open)
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_CHECK(check_words(session.invocation));
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+    AH_CHECK(words::check_words(session.invocation));
     AH_TRY(const auto words, edited_words(session, run->record));
-    return std::unexpected(exec_delegate(session.delegate, words));
+    return std::unexpected(runtime::exec_delegate(session.delegate, words));
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

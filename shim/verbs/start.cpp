@@ -4,6 +4,8 @@
 // its network namespace is looked at again; more than loopback in it, and the hook takes it away.
 // An engine does not clean up after a start that failed (ctr and dockerd leave the container
 // created), so a container that may not start is deleted.
+#include "shim/verbs/start.hpp"
+
 #include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
@@ -14,8 +16,9 @@
 #include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
 #include "shim/session.hpp"
+#include "shim/verbs/delete.hpp"
 
-namespace anchorhold {
+namespace anchorhold::verbs {
 namespace {
 
 constexpr std::size_t most_interfaces = std::size_t{4} * 1024 * 1024;
@@ -28,13 +31,14 @@ Result<std::string> strays(const Record& record)
     const std::size_t engines =
         record.network && !own_link ? record.network->links.size() : std::size_t{0};
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/net/dev";
-    AH_TRY(const auto table, read_file(path, most_interfaces), "look at the container's network");
+    AH_TRY(const auto table, state::read_file(path, most_interfaces),
+           "look at the container's network");
     if (!table)
         return std::string();
     std::string names;
     std::size_t count = 0;
-    for (const std::string& name : interfaces_in(*table)) {
-        if (name == "lo" || (own_link && name == inside_link))
+    for (const std::string& name : inspect::interfaces_in(*table)) {
+        if (name == "lo" || (own_link && name == rules::inside_link))
             continue;
         names += (names.empty() ? "" : ", ") + printable(name);
         ++count;
@@ -44,9 +48,10 @@ Result<std::string> strays(const Record& record)
 
 Status guard(const OwnRun& run, const std::string& names)
 {
-    AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", run.state.path(), "guard",
-                                                           run.key.text(), run.record.generation}));
+    AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
+    AH_TRY(const runtime::Caught caught,
+           runtime::run_quietly(helpers.hook, {"--state", run.state.path(), "guard", run.key.text(),
+                                               run.record.generation}));
     if (caught.status == 0)
         return {};
     return fail(Code::network_setup_failed,
@@ -62,13 +67,13 @@ Status hold_gate(const OwnRun& run)
     }
     if (run.record.posture == Posture::open)
         return {};
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     if (pids != run.record.host_pidns)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
     AH_TRY(const std::string names, strays(run.record));
     // Only an init that is still the same one now was the one that was looked at. One that is gone
     // cannot be started; the delegate says so.
-    AH_TRY(const auto now, identify(static_cast<pid_t>(run.record.init.pid)),
+    AH_TRY(const auto now, state::identify(static_cast<pid_t>(run.record.init.pid)),
            "look at the container's init");
     if (names.empty() || now != run.record.init)
         return {};
@@ -82,18 +87,18 @@ Result<int> start_container(const Session& session)
     const auto found = find_own_run(session);
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
     if (found && !run)
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
-    AH_CHECK(check_words(session.invocation));
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+    AH_CHECK(words::check_words(session.invocation));
     Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
     // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
     if (held || !waits_to_start(session))
-        return std::unexpected(exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
     const bool deleted = delete_by_force(session);
     if (run)
-        (void)teardown(run->state, run->key, {}, unplug_by_hook); // as above
+        (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook); // as above
     held.error().what += deleted ? "; the container was deleted"
                                  : "; the container could not be deleted: delete it by force";
     return std::unexpected(std::move(held).error());
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::verbs

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <ranges>
 
-namespace anchorhold {
+namespace anchorhold::words {
 namespace {
 
 constexpr std::string_view own_prefix = "--ah-";
@@ -210,4 +210,4 @@ std::vector<std::string> without(const std::vector<std::string>& rest,
     return kept;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::words

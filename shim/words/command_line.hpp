@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold {
+namespace anchorhold::words {
 
 enum class Flavour : std::uint8_t { runc, crun };
 // Base name begins with "crun" or "krun" (the same program): crun, which parses by getopt and
@@ -88,4 +88,4 @@ std::vector<std::string> with_value(std::vector<std::string> rest, const OptionA
 std::vector<std::string> without(const std::vector<std::string>& rest,
                                  std::span<const OptionAt> options);
 
-} // namespace anchorhold
+} // namespace anchorhold::words

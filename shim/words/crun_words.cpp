@@ -8,7 +8,7 @@
 
 #include "shim/words/option_tables.hpp"
 
-namespace anchorhold {
+namespace anchorhold::words {
 namespace {
 
 using Rest = std::vector<std::string>;
@@ -145,4 +145,4 @@ Invocation read_crun_words(const Rest& rest)
     return call;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::words

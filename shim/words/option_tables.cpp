@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace anchorhold {
+namespace anchorhold::words {
 namespace {
 
 constexpr Takes value = Takes::value;
@@ -193,4 +193,4 @@ bool only_prints(std::string_view option)
     return option == "help" || option == "usage" || option == "version";
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::words

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace anchorhold {
+namespace anchorhold::words {
 
 enum class Takes : std::uint8_t {
     nothing,
@@ -36,4 +36,4 @@ Verb verb_from(std::string_view word);
 // --help, --usage, --version: the delegate prints and does nothing else.
 bool only_prints(std::string_view option);
 
-} // namespace anchorhold
+} // namespace anchorhold::words

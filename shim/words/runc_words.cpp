@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-namespace anchorhold {
+namespace anchorhold::words {
 namespace {
 
 using Rest = std::vector<std::string>;
@@ -197,4 +197,4 @@ Invocation read_runc_words(const Rest& rest)
     return call;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::words

@@ -3,8 +3,8 @@
 
 #include "shim/words/command_line.hpp"
 
-namespace anchorhold {
+namespace anchorhold::words {
 
 Invocation read_runc_words(const std::vector<std::string>& rest);
 
-} // namespace anchorhold
+} // namespace anchorhold::words

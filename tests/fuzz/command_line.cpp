@@ -7,6 +7,7 @@
 #include <algorithm>
 
 using namespace anchorhold;
+using namespace anchorhold::words;
 
 namespace {
 

@@ -6,6 +6,8 @@
 #include "tests/shim/everything.hpp"
 
 using namespace anchorhold;
+using namespace anchorhold::config;
+using namespace anchorhold::edit;
 using json::Document;
 
 namespace {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 using namespace anchorhold;
+using namespace anchorhold::imports;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {

@@ -5,6 +5,7 @@
 #include "tests/fuzz/entry.hpp"
 
 using namespace anchorhold;
+using namespace anchorhold::json;
 using json::Document;
 using json::Kind;
 using json::View;

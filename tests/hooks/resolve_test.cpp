@@ -9,6 +9,9 @@
 
 namespace anchorhold::resolve_test {
 
+using namespace rules;
+using namespace state;
+
 TEST_CASE("names are answered in the order of asking, more of them than are asked at once")
 {
     std::vector<std::string> names;

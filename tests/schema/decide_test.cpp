@@ -35,7 +35,7 @@ Request over_veth(Request request)
 Request allowing(std::string_view list, std::vector<Endpoint> endpoints = {})
 {
     Request request = asking(Egress::allowlist, std::move(endpoints));
-    request.allow = *parse_allow(list);
+    request.allow = *rules::parse_allow(list);
     return over_veth(std::move(request));
 }
 

@@ -80,7 +80,8 @@ Policy policy_of(const Case& one)
     base.egress = one.base;
     base.switches = policy.switches;
     if (one.listed != Listed::nothing)
-        base.allow = *parse_allow(one.listed == Listed::address ? "192.0.2.0/24" : "*.x.org");
+        base.allow =
+            *rules::parse_allow(one.listed == Listed::address ? "192.0.2.0/24" : "*.x.org");
     if (one.from == EndpointOf::profile)
         base.endpoints = {endpoint_of(one)};
     return policy;

@@ -60,7 +60,7 @@ inline Request over_veth(Egress egress, std::vector<Endpoint> endpoints)
     request.switches.tcp = Tcp::veth;
     request.endpoints = std::move(endpoints);
     if (egress == Egress::allowlist)
-        request.allow = *parse_allow("x.org, 192.0.2.0/24");
+        request.allow = *rules::parse_allow("x.org, 192.0.2.0/24");
     return request;
 }
 

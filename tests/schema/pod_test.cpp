@@ -9,6 +9,8 @@
 #include <functional>
 
 namespace anchorhold::pod_test {
+
+using namespace rules;
 namespace {
 
 const std::vector<Endpoint> endpoints{{"model", *Port::from(8080, Code::invalid_request),

@@ -86,7 +86,7 @@ TEST_CASE("the policy with every member there is reads as it is meant")
     Profile& ci = expected.profiles["ci"];
     ci.name = "ci";
     ci.egress = Egress::allowlist;
-    ci.allow = *parse_allow("github.com, pypi.org:443");
+    ci.allow = *rules::parse_allow("github.com, pypi.org:443");
     CHECK(policy_of(whole) == expected);
 }
 

@@ -10,6 +10,8 @@
 #include <array>
 
 namespace anchorhold::posture_test {
+
+using namespace engine;
 namespace {
 
 std::string text_at(json::View object, std::string_view name)

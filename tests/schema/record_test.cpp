@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::record_test {
+
+using namespace rules;
 namespace {
 
 Prefix prefix(std::string_view text)

@@ -5,6 +5,8 @@
 
 namespace anchorhold::render_test {
 
+using namespace rules;
+
 TEST_CASE("a table's columns are as wide as their widest cell, counted as people see them")
 {
     CHECK(render_table({{"ID", "NETWORK"}, {"four", "Network: off — confined"}, {"—", "x"}}) ==

@@ -68,7 +68,7 @@ TEST_CASE("annotations read as what they say, others and the mark are not ours")
     Asked expected;
     expected.egress = Egress::allowlist;
     expected.endpoints = {{endpoint("model", 8080, "unix:/run/brokers/42/broker.sock")}};
-    expected.allow = *parse_allow("github.com");
+    expected.allow = *rules::parse_allow("github.com");
     expected.require = Require::asked;
     expected.profile = "agent";
     const auto asked =
@@ -321,12 +321,12 @@ TEST_CASE("B-49: allow lists of request, profile and policy intersect, and deny 
     const Policy policy = policy_of(R"({"ceiling":"allowlist","deny":["evil.x.org"],
         "allow":["**.x.org","10.0.0.0/8"],
         "profiles":{"p":{"egress":"allowlist","allow":["*.x.org","10.1.0.0/16","github.com"]}}})");
-    CHECK(request(policy, none, "p")->allow == *parse_allow("*.x.org, 10.1.0.0/16"));
+    CHECK(request(policy, none, "p")->allow == *rules::parse_allow("*.x.org, 10.1.0.0/16"));
     CHECK(
         request(policy, {our("allow", "a.x.org, evil.x.org, b.a.x.org, 10.0.0.0/8")}, "p")->allow ==
-        *parse_allow("a.x.org, 10.1.0.0/16"));
+        *rules::parse_allow("a.x.org, 10.1.0.0/16"));
     CHECK(request(policy, {listed, our("allow", "b.a.x.org, github.com")})->allow ==
-          *parse_allow("b.a.x.org"));
+          *rules::parse_allow("b.a.x.org"));
 }
 
 TEST_CASE("B-47: an allow list of which nothing is left is severed")

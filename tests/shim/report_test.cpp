@@ -6,6 +6,8 @@
 #include <algorithm>
 
 namespace anchorhold::report_test {
+
+using namespace words;
 namespace {
 
 LogTarget target(const std::vector<std::string>& rest, Flavour flavour = Flavour::runc)

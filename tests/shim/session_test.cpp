@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::session_test {
+
+using namespace words;
 namespace {
 
 Session session_of(std::vector<const char*> argv)

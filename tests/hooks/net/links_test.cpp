@@ -12,6 +12,8 @@
 #include <linux/rtnetlink.h>
 
 namespace anchorhold::links_test {
+
+using namespace net;
 namespace {
 
 const Link lo{1, "lo", "", ARPHRD_LOOPBACK, "", true};

@@ -11,6 +11,8 @@
 #include <linux/sock_diag.h>
 
 namespace anchorhold::listeners_test {
+
+using namespace net;
 namespace {
 
 Message socket_message(std::uint8_t family, const char* address, std::uint16_t port)

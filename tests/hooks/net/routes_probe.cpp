@@ -15,6 +15,9 @@
 #include <linux/netlink.h>
 
 using namespace anchorhold;
+using namespace anchorhold::net;
+using namespace anchorhold::rules;
+using namespace anchorhold::state;
 
 namespace {
 

@@ -13,6 +13,10 @@
 #include <linux/rtnetlink.h>
 
 namespace anchorhold::routes_test {
+
+using namespace net;
+using namespace rules;
+using namespace state;
 namespace {
 
 const Subnet a_subnet{0xc6120000};

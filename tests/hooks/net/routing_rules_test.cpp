@@ -10,6 +10,8 @@
 #include <linux/rtnetlink.h>
 
 namespace anchorhold::routing_rules_test {
+
+using namespace net;
 namespace {
 
 // As the kernel tells a rule.

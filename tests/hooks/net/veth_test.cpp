@@ -15,6 +15,8 @@
 #include <linux/veth.h>
 
 namespace anchorhold::veth_test {
+
+using namespace net;
 namespace {
 
 constexpr const char* a_name = "ah0123456789ab";

@@ -8,6 +8,9 @@
 #include <random>
 
 namespace anchorhold::nft_elements_test {
+
+using namespace nft;
+using namespace rules;
 using nft::Bytes;
 using nft::Element;
 using nft::Ip;

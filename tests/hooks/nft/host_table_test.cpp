@@ -11,6 +11,10 @@
 #include <linux/netfilter/nfnetlink.h>
 
 namespace anchorhold::host_table_test {
+
+using namespace net;
+using namespace nft;
+using namespace rules;
 namespace {
 
 using Lines = std::vector<std::string>;

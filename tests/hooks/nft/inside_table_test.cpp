@@ -14,6 +14,10 @@
 #include <linux/netfilter/nfnetlink.h>
 
 namespace anchorhold::inside_table_test {
+
+using namespace net;
+using namespace nft;
+using namespace rules;
 namespace {
 
 const InsidePlan severed;

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 
 namespace anchorhold::container_state_test {
+
+using namespace state;
 namespace {
 
 ContainerState told(const std::string& text)

@@ -9,6 +9,8 @@
 #include <sys/file.h>
 
 namespace anchorhold::file_lock_test {
+
+using namespace state;
 namespace {
 
 std::optional<FileLock> try_take(const std::string& path)

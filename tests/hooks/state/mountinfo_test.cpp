@@ -5,6 +5,8 @@
 
 namespace anchorhold::mountinfo_test {
 
+using namespace state;
+
 TEST_CASE("the mount table is read in its order, with blanks and optional fields")
 {
     CHECK(read_mountinfo("21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n"

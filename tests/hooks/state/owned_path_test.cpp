@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::owned_path_test {
+
+using namespace state;
 namespace {
 
 std::string judge(const std::string& path)

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 namespace anchorhold::owner_test {
+
+using namespace state;
 namespace {
 
 bool write_to(const char* path, const std::string& text)

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::probe_cache_test {
+
+using namespace state;
 namespace {
 
 const ProbeKey key{"boot", "1:2:3:4.5", "6:7:8:9.0"};

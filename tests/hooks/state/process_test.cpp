@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 namespace anchorhold::process_test {
+
+using namespace state;
 namespace {
 
 // /proc/PID/stat with this command, state, number of threads and start time.

@@ -15,6 +15,8 @@
 
 namespace anchorhold {
 
+using namespace state;
+
 constexpr const char* a_generation = "0123456789abcdef";
 
 inline StateDir open_state(const Scratch& scratch)

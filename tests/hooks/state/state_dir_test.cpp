@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 
 namespace anchorhold::state_test {
+
+using namespace state;
 namespace {
 
 mode_t mode_of(const std::string& path)

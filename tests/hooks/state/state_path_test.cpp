@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 namespace anchorhold::state_path_test {
+
+using namespace state;
 namespace {
 
 constexpr const char* identity = "         0          0 4294967295\n";

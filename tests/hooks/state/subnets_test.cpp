@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 
 namespace anchorhold::subnets_test {
+
+using namespace rules;
+using namespace state;
 namespace {
 
 Prefix a_pool(std::string_view text)

@@ -15,6 +15,11 @@
 #include <linux/netlink.h>
 
 namespace anchorhold::teardown_network_test {
+
+using namespace net;
+using namespace nft;
+using namespace rules;
+using namespace state;
 namespace {
 
 constexpr std::array every_state = {RunState::planned, RunState::enforced, RunState::ended,

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 
 namespace anchorhold::teardown_test {
+
+using namespace state;
 namespace {
 
 constexpr std::array every_state = {RunState::planned, RunState::enforced, RunState::ended,

@@ -9,6 +9,8 @@
 #include <algorithm>
 
 namespace anchorhold::engine_setup_test {
+
+using namespace engine;
 namespace {
 
 std::vector<std::string> names(const EngineSetup& setup)

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 namespace anchorhold::verify_test {
+
+using namespace engine;
 namespace {
 
 const std::string id(64, 'a');

@@ -13,6 +13,8 @@
 
 namespace anchorhold {
 
+using namespace imports;
+
 using Lines = std::vector<std::string>;
 
 inline Imported imported(std::string_view format, std::string text)

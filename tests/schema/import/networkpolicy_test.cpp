@@ -2,6 +2,8 @@
 #include "tests/schema/import/imports.hpp"
 
 namespace anchorhold::import_networkpolicy_test {
+
+using namespace imports;
 namespace {
 
 std::string object(const std::string& spec, const std::string& name = "imported")

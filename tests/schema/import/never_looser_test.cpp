@@ -12,6 +12,9 @@
 #include <random>
 
 namespace anchorhold::import_never_looser_test {
+
+using namespace imports;
+using namespace rules;
 namespace {
 
 struct Host {

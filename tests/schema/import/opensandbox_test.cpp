@@ -2,6 +2,8 @@
 #include "tests/schema/import/imports.hpp"
 
 namespace anchorhold::import_opensandbox_test {
+
+using namespace imports;
 namespace {
 
 // An allow of `to` as the policy has it: every port but that of DNS over TLS.

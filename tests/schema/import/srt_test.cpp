@@ -2,6 +2,8 @@
 #include "tests/schema/import/imports.hpp"
 
 namespace anchorhold::import_srt_test {
+
+using namespace imports;
 namespace {
 
 constexpr const char* every_tcp = R"("ports":[{"port":1,"endPort":65535,"protocol":"TCP"}])";

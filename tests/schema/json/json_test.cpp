@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::json_test {
+
 using json::Document;
 using json::Kind;
 using json::Layout;

@@ -7,6 +7,8 @@
 
 namespace anchorhold::toml_test {
 
+using namespace json;
+
 TEST_CASE("TOML becomes JSON of the same tables, lists and scalars")
 {
     const auto text = toml_as_json("version = 2\n"

@@ -9,6 +9,8 @@
 #include <random>
 
 namespace anchorhold::allow_model_test {
+
+using namespace rules;
 namespace {
 
 Destination to(std::string_view text)

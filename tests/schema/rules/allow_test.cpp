@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::allow_test {
+
+using namespace rules;
 namespace {
 
 // The whole list on one line: "github.com tcp 443; 10.0.0.0/8 udp 1-65535 but 10.9.0.0/16".

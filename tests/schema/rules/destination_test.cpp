@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::destination_test {
+
+using namespace rules;
 namespace {
 
 Destination to(std::string_view text)

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::hosts_file_test {
+
+using namespace rules;
 namespace {
 
 const std::string loopback = "127.0.0.1 localhost\n::1 localhost\n";

@@ -8,6 +8,8 @@
 #include <set>
 
 namespace anchorhold::network_test {
+
+using namespace rules;
 namespace {
 
 Prefix prefix(std::string_view text)

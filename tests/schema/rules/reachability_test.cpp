@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::reachability_test {
+
+using namespace rules;
 namespace {
 
 AllowRule question(std::string_view text)

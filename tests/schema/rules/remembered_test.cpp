@@ -5,6 +5,8 @@
 
 namespace anchorhold::remembered_test {
 
+using namespace rules;
+
 using Destinations = std::vector<Denied>;
 
 TEST_CASE("a destination is recorded once, with the time of its last attempt, oldest first")

@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace anchorhold::bundle_test {
+
+using namespace config;
 namespace fs = std::filesystem;
 
 namespace {

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::oci_keys_test {
+
+using namespace config;
 namespace {
 
 std::string refusal(std::string text)

@@ -3,6 +3,10 @@
 #include "tests/shim/edit/edited.hpp"
 
 namespace anchorhold::config_edit_test {
+
+using namespace config;
+using namespace edit;
+using namespace rules;
 namespace {
 
 Plan own_network()

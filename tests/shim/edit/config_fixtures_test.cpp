@@ -10,6 +10,9 @@
 #include <filesystem>
 
 namespace anchorhold::config_fixtures_test {
+
+using namespace config;
+using namespace edit;
 using json::View;
 
 namespace {

@@ -9,6 +9,8 @@
 
 namespace anchorhold {
 
+using namespace edit;
+
 inline json::Document parsed(std::string text)
 {
     auto document = json::Document::parse(std::move(text));

@@ -4,6 +4,10 @@
 #include <cstdlib>
 
 namespace anchorhold::env_edit_test {
+
+using namespace config;
+using namespace edit;
+using namespace rules;
 namespace {
 
 Plan with_env(std::vector<std::pair<std::string, std::string>> env)

@@ -8,6 +8,9 @@
 #include <initializer_list>
 
 namespace anchorhold::mount_place_test {
+
+using namespace config;
+using namespace edit;
 namespace {
 
 void link(const Scratch& image, const std::string& at, const std::string& target)

@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::process_edit_test {
+
+using namespace edit;
+using namespace words;
 namespace {
 
 Plan plan_with(std::vector<std::pair<std::string, std::string>> env = {})

@@ -10,6 +10,8 @@
 #include <set>
 
 namespace anchorhold::seccomp_model_test {
+
+using namespace edit;
 namespace {
 
 std::uint64_t number(json::View object, std::string_view key)

@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::seccomp_edit_test {
+
+using namespace edit;
 namespace {
 
 std::string obstacle(const std::string& text)

@@ -13,6 +13,8 @@
 
 namespace anchorhold {
 
+using namespace edit;
+
 constexpr SeccompPlan closed = {.wanted = true, .deny_vsock = true};
 constexpr SeccompPlan vsock_open = {.wanted = true, .deny_vsock = false};
 

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::command_user_test {
+
+using namespace inspect;
 namespace {
 
 json::Document parsed(const std::string& text)

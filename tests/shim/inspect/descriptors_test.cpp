@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 namespace anchorhold::descriptors_test {
+
+using namespace inspect;
 namespace {
 
 std::string refusal(int fd)

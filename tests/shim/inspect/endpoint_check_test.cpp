@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 namespace anchorhold::endpoint_check_test {
+
+using namespace inspect;
 namespace {
 
 Endpoint endpoint_at(const std::string& path, const std::string& name = "model")

@@ -11,6 +11,8 @@
 
 namespace anchorhold {
 
+using namespace inspect;
+
 // NOLINTNEXTLINE(misc-use-internal-linkage): doctest finds it by name
 std::ostream& operator<<(std::ostream& out, const Finding& finding)
 {

@@ -5,6 +5,8 @@
 
 namespace anchorhold::interfaces_test {
 
+using namespace inspect;
+
 TEST_CASE("interfaces are read from the kernel's table")
 {
     CHECK(interfaces_in("Inter-|   Receive                |  Transmit\n"

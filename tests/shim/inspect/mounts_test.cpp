@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::mounts_test {
+
+using namespace inspect;
 namespace {
 
 std::string mounts(const std::string& entries)

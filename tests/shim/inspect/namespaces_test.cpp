@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 namespace anchorhold::namespaces_test {
+
+using namespace inspect;
 namespace {
 
 using Findings = std::vector<Finding>;

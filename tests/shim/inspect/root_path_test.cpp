@@ -13,6 +13,8 @@
 
 namespace anchorhold::root_path_test {
 
+using namespace inspect;
+
 TEST_CASE("root.path is looked at like a mount, and is no writable channel")
 {
     const Scratch scratch;

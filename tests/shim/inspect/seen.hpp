@@ -11,6 +11,8 @@
 
 namespace anchorhold {
 
+using namespace inspect;
+
 using Texts = std::vector<std::string>;
 
 inline const std::string only = "; mount only what is needed";

@@ -4,6 +4,10 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::pinned_names_test {
+
+using namespace prepare;
+using namespace rules;
+using namespace runtime;
 namespace {
 
 std::string refusal(const std::string& answer)

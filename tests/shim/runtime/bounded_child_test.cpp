@@ -7,6 +7,8 @@
 #include <ctime>
 
 namespace anchorhold::bounded_child_test {
+
+using namespace runtime;
 namespace {
 
 constexpr std::chrono::seconds long_enough(60);

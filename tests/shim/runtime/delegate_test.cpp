@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 namespace anchorhold::delegate_test {
+
+using namespace runtime;
 namespace {
 
 std::string refusal(const Result<std::string>& result)

@@ -6,6 +6,9 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::private_log_test {
+
+using namespace runtime;
+using namespace words;
 namespace {
 
 const std::string debug = R"({"level":"debug","msg":"a","time":"t"})"

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 namespace anchorhold::tools_test {
+
+using namespace tools;
 namespace {
 
 std::optional<std::string> text_of(std::vector<const char*> words)

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 
 namespace anchorhold::command_lookup_test {
+
+using namespace verbs;
 namespace {
 
 struct Root {

@@ -6,6 +6,8 @@
 #include <sstream>
 
 namespace anchorhold::command_line_test {
+
+using namespace words;
 namespace {
 
 std::vector<std::string> words(const std::string& line)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/prepare/first_record.hpp"
+
 #include "hooks/state/process.hpp"
 #include "schema/sha256.hpp"
-#include "shim/prepare/prepare.hpp"
 
 #include <ctime>
 #include <unistd.h>
 
-namespace anchorhold {
+namespace anchorhold::prepare {
 
 Result<Record> first_record(const Session& session, const Prepared& prepared, const ContainerId& id)
 {
@@ -26,12 +27,12 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.why = prepared.decision.why;
     record.reason = prepared.decision.detail;
     record.endpoints = prepared.request.endpoints;
-    for (const AllowRule& rule : prepared.request.allow)
+    for (const rules::AllowRule& rule : prepared.request.allow)
         record.allow.push_back(text_of(rule));
     if (!prepared.joins_pod()) // else it is the pod's to take away
         record.network = prepared.network;
     record.sentence = sentence_for(prepared.request, prepared.decision);
-    for (const Finding& finding : prepared.inspection.voids)
+    for (const inspect::Finding& finding : prepared.inspection.voids)
         record.voids.push_back(finding.where + ": " + finding.what);
     record.other_channels = prepared.inspection.other_channels;
     record.advice = prepared.inspection.advice;
@@ -48,12 +49,12 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.bundle = prepared.bundle.path();
     record.config_digest = sha256_hex(prepared.edited.text);
     record.created = std::time(nullptr);
-    AH_TRY(record.boot_id, boot_id(), "write the record");
-    AH_TRY(record.host_netns, namespace_of(0, "net"), "write the record");
-    AH_TRY(record.host_pidns, namespace_of(0, "pid"), "write the record");
-    AH_TRY(const auto creator, identify(::getpid()), "write the record");
+    AH_TRY(record.boot_id, state::boot_id(), "write the record");
+    AH_TRY(record.host_netns, state::namespace_of(0, "net"), "write the record");
+    AH_TRY(record.host_pidns, state::namespace_of(0, "pid"), "write the record");
+    AH_TRY(const auto creator, state::identify(::getpid()), "write the record");
     record.creator = creator.value_or(ProcessIdentity{});
     return record;
 }
 
-} // namespace anchorhold
+} // namespace anchorhold::prepare
