@@ -11,7 +11,6 @@
 
 namespace anchorhold::posture_test {
 
-using namespace engine;
 namespace {
 
 std::string text_at(json::View object, std::string_view name)

@@ -4,7 +4,6 @@
 
 namespace anchorhold::config_edit_test {
 
-using namespace config;
 using namespace edit;
 using namespace rules;
 namespace {
