@@ -36,8 +36,9 @@ bool says_the_same(const nft::Ruleset& one, const nft::Ruleset& other)
     return one.ours == other.ours && one.elements == other.elements;
 }
 
-Status load_and_compare(net::Netlink& nftables, const nft::InsidePlan& plan, nft::Standing standing,
-                        const nft::Ruleset& planned, Confined& confined)
+Status load_and_compare(net::Netlink& nftables, const nft::InsidePlan& plan,
+                        nft::ExistingTable standing, const nft::Ruleset& planned,
+                        Confinement& confined)
 {
     AH_CHECK(nftables.send(nft::load_inside_table(plan, standing)), "load the table inside");
     confined.loaded = true;
@@ -55,7 +56,7 @@ bool is_in_place(const nft::InsidePlan& plan)
     return plan.posture == Posture::filtered && !plan.network.subnet;
 }
 
-Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confined& confined)
+Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confinement& confined)
 {
     for (const std::string& table : ruleset.others) {
         if (refused) {
@@ -68,7 +69,7 @@ Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confined& c
 }
 
 Status hold_table_in(net::Netlink& nftables, const nft::InsidePlan& plan, Moment moment,
-                     Confined& confined)
+                     Confinement& confined)
 {
     AH_TRY(const nft::Ruleset planned, nft::expected_inside(plan));
     AH_TRY(const nft::Ruleset before, nft::ask_all(nftables, nft::inside_table()));
@@ -79,8 +80,8 @@ Status hold_table_in(net::Netlink& nftables, const nft::InsidePlan& plan, Moment
     const bool refused = moment == Moment::created && !is_in_place(plan);
     AH_CHECK(judge_other_tables(before, refused, confined));
     if (!says_the_same(before, planned)) {
-        const nft::Standing standing =
-            before.ours.empty() ? nft::Standing::none : nft::Standing::ours;
+        const nft::ExistingTable standing =
+            before.ours.empty() ? nft::ExistingTable::none : nft::ExistingTable::ours;
         AH_CHECK(load_and_compare(nftables, plan, standing, planned, confined));
     }
     confined.verified.emplace_back(verified::drop_table);
@@ -96,7 +97,7 @@ Status bring_up_loopback(net::Netlink& route, const std::vector<net::Link>& link
     return route.send({&up, 1});
 }
 
-Status take_away(net::Netlink& route, const net::Link& stray, bool removable, Confined& confined)
+Status take_away(net::Netlink& route, const net::Link& stray, bool removable, Confinement& confined)
 {
     const net::Step remove = net::remove_link(stray);
     const net::Step set_down = net::set_link(stray, net::Flag::down);
@@ -139,7 +140,7 @@ Result<std::vector<net::Link>> unplanned_links(net::Netlink& route, const nft::I
     return links;
 }
 
-Status note_links(net::Netlink& route, const nft::InsidePlan& plan, Confined& confined)
+Status note_links(net::Netlink& route, const nft::InsidePlan& plan, Confinement& confined)
 {
     AH_TRY(const auto links, unplanned_links(route, plan));
     AH_CHECK(bring_up_loopback(route, links));
@@ -149,7 +150,7 @@ Status note_links(net::Netlink& route, const nft::InsidePlan& plan, Confined& co
 }
 
 Status clear_links(net::Netlink& route, const nft::InsidePlan& plan,
-                   const state::Deadline& deadline, Confined& confined)
+                   const state::Deadline& deadline, Confinement& confined)
 {
     AH_TRY(const auto links, unplanned_links(route, plan));
     std::vector<net::Link> born;
@@ -166,7 +167,7 @@ Status clear_links(net::Netlink& route, const nft::InsidePlan& plan,
 }
 
 Status judge_listener(const net::Listener& listener, const nft::InsidePlan& plan, Moment moment,
-                      Confined& confined)
+                      Confinement& confined)
 {
     if (is_in_place(plan)) {
         confined.notes.push_back("listener " + listener.text + " of others");
@@ -182,7 +183,7 @@ Status judge_listener(const net::Listener& listener, const nft::InsidePlan& plan
 }
 
 Status check_listeners(Result<net::Netlink>& sockets, const nft::InsidePlan& plan, Moment moment,
-                       Confined& confined)
+                       Confinement& confined)
 {
     if (!sockets)
         return {}; // not claimed
@@ -203,13 +204,13 @@ Status check_listeners(Result<net::Netlink>& sockets, const nft::InsidePlan& pla
 
 } // namespace
 
-bool Confined::has(std::string_view word) const
+bool Confinement::has(std::string_view word) const
 {
     return std::ranges::find(verified, word) != verified.end();
 }
 
 Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
-                  Confined& confined)
+                  Confinement& confined)
 {
     auto done = inside.nftables ? hold_table_in(*inside.nftables, plan, moment, confined)
                                 : Status(std::unexpected(inside.nftables.error()));
@@ -219,7 +220,7 @@ Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Momen
 }
 
 Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
-                 const state::Deadline& deadline, Confined& confined)
+                 const state::Deadline& deadline, Confinement& confined)
 {
     if (is_in_place(plan)) {
         AH_CHECK(note_links(inside.route, plan, confined));

@@ -17,7 +17,7 @@ enum class Moment : std::uint8_t {
     joining,  // as starting, and others of the pod are at work: who listens there is theirs to say
 };
 
-struct Confined {
+struct Confinement {
     std::vector<std::string> verified;
     std::vector<std::string> notes; // what was found and taken away
     bool loaded = false;            // the table that stands now, and remembers nothing yet
@@ -27,10 +27,10 @@ struct Confined {
 // `must`: a table that stood before has to stand again; else a kernel that has no nf_tables, and a
 // caller who may not, are no failure, and the word is not in `verified`.
 Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
-                  Confined& confined);
+                  Confinement& confined);
 // Loopback, links but the planned ones, listeners. hold_table comes first. Where an engine made the
 // network (in place), links and listeners are noted and stand: the table is what holds.
 Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
-                 const state::Deadline& deadline, Confined& confined);
+                 const state::Deadline& deadline, Confinement& confined);
 
 } // namespace anchorhold

@@ -2,7 +2,7 @@
 #include "hooks/denied.hpp"
 
 #include "hooks/nft/inside_table.hpp"
-#include "schema/rules/remembered.hpp"
+#include "schema/rules/denied_set.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::chrono::seconds patience_for_counts(5); // nobody's start waits
 
-Result<rules::Remembered> ask_table(net::Netlink& nftables)
+Result<rules::DeniedSet> ask_table(net::Netlink& nftables)
 {
-    rules::Remembered seen;
+    rules::DeniedSet seen;
     for (const net::Step& request : nft::list_denied()) {
         AH_TRY(const auto listed, nftables.list(request));
         AH_TRY(const auto denied, nft::read_denied(listed, std::time(nullptr)));
-        seen.full = seen.full || denied.size() >= nft::most_remembered;
+        seen.full = seen.full || denied.size() >= nft::most_denied_in_set;
         seen.denied.insert(seen.denied.end(), denied.begin(), denied.end());
     }
-    AH_TRY(const auto rules, nftables.list(nft::list_refusals()));
+    AH_TRY(const auto rules, nftables.list(nft::list_denied_count()));
     AH_TRY(seen.packets, nft::count_packets(rules));
     return seen;
 }
@@ -40,8 +40,8 @@ Status note_denied(Record& record, net::Conversations& inside)
         return {};
     if (!inside.nftables)
         return std::unexpected(inside.nftables.error());
-    AH_TRY(const rules::Remembered seen, ask_table(*inside.nftables), "read what was refused");
-    rules::remember(record, seen);
+    AH_TRY(const rules::DeniedSet seen, ask_table(*inside.nftables), "read what was refused");
+    rules::add_denied(record, seen);
     return {};
 }
 

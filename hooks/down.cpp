@@ -11,8 +11,8 @@ constexpr std::chrono::seconds dying_time(1);
 } // namespace
 
 // The lock is not held while we wait: the record is only read to learn who is dying.
-Result<state::Torn> down(const state::StateDir& state, const RunKey& key,
-                         std::string_view generation)
+Result<state::TeardownOutcome> down(const state::StateDir& state, const RunKey& key,
+                                    std::string_view generation)
 {
     const auto read = state.read(key);
     const auto record = read ? *read : std::nullopt; // teardown says what is wrong with it

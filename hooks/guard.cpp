@@ -9,7 +9,7 @@
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
-#include "schema/rules/remembered.hpp"
+#include "schema/rules/denied_set.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -53,7 +53,7 @@ void add_missing(std::vector<std::string>& to, const std::vector<std::string>& t
 }
 
 // gc comes by for as long as the run lives: what is the same each time is told once.
-void add_news(Record& record, const Confined& confined)
+void add_news(Record& record, const Confinement& confined)
 {
     add_missing(record.verified, confined.verified);
     add_missing(record.advice, confined.notes);
@@ -61,7 +61,7 @@ void add_news(Record& record, const Confined& confined)
 
 // What a table remembers ends with it, and it may be about to be loaded anew.
 void keep_denied(const state::StateDir& state, Record& record, net::Conversations& inside,
-                 Confined& confined)
+                 Confinement& confined)
 {
     const Record found = record;
     const auto noted = note_denied(record, inside);
@@ -78,7 +78,7 @@ std::vector<rules::Prefix> guests_of(const Record& record)
 
 // The record first: what the host's rules go by has to stand there before they do.
 Status follow_changes(const state::StateDir& state, Record& record, net::Conversations& inside,
-                      const state::Deadline& deadline, Confined& confined)
+                      const state::Deadline& deadline, Confinement& confined)
 {
     std::vector<rules::Prefix> before = guests_of(record);
     AH_TRY(const bool changed, look_again(record, inside, deadline));
@@ -96,16 +96,16 @@ Status follow_changes(const state::StateDir& state, Record& record, net::Convers
 
 // The tables of an enforced run, inside and at the host.
 Status hold_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
-                  const state::Deadline& deadline, Confined& confined)
+                  const state::Deadline& deadline, Confinement& confined)
 {
     const bool stood = claims(record, verified::drop_table);
     AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined));
     if (confined.loaded)
-        rules::begin_anew(record);
+        rules::begin_denied_anew(record);
     if (!record.network)
         return {};
-    AH_TRY(const nft::Held held, nft::hold_host_rules(state, record, deadline));
-    if (held == nft::Held::restored)
+    AH_TRY(const nft::HostRulesFound held, nft::hold_host_rules(state, record, deadline));
+    if (held == nft::HostRulesFound::restored)
         confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
     return {};
 }
@@ -158,7 +158,7 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
         return confine_pod_again(state, record, scope, deadline);
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     const Record found = record;
-    Confined confined;
+    Confinement confined;
     keep_denied(state, record, inside, confined);
     AH_CHECK(follow_changes(state, record, inside, deadline, confined));
     AH_CHECK(hold_rules(state, record, inside, deadline, confined));

@@ -157,7 +157,7 @@ Result<std::string> run_sweep(const std::string& state)
 {
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
-    AH_TRY(const state::Swept swept, sweep_orphans(state));
+    AH_TRY(const state::SweepResult swept, sweep_orphans(state));
     if (!swept.failed.empty())
         return fail(Code::network_setup_failed, swept.failed.front());
     std::string lines;

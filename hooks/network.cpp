@@ -178,11 +178,11 @@ Status release_subnets(const state::StateDir& state, const Record& record)
     if (record.network && record.network->subnet)
         return state::release_subnet(state, key, record.generation, *record.network->subnet);
     // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
-    const auto listed = state::held_subnets(state);
+    const auto listed = state::reserved_subnets(state);
     if (!listed && listed.error().number == ENOENT)
         return {}; // nobody has reserved anything yet
     AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
-    for (const state::Hold& hold : holds) {
+    for (const state::SubnetReservation& hold : holds) {
         if (hold.key == key.text())
             AH_CHECK(state::release_subnet(state, key, hold.generation, hold.subnet));
     }

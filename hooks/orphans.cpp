@@ -88,11 +88,11 @@ Status look_at_reservations(const std::string& path, Remains& remains)
     AH_TRY(const auto state, state::StateDir::existing(path));
     if (!state)
         return {};
-    const auto held = state::held_subnets(*state);
+    const auto held = state::reserved_subnets(*state);
     if (!held && held.error().number == ENOENT)
         return {}; // emptied
     AH_CHECK(held);
-    for (const state::Hold& hold : *held)
+    for (const state::SubnetReservation& hold : *held)
         remains.keys.insert(hold.key);
     return {};
 }
@@ -221,7 +221,7 @@ Result<bool> remove_orphan(const state::StateDir& state, const std::string& text
 }
 
 Status remove_guests(const state::StateDir& state, std::vector<rules::Prefix> guests,
-                     const Living& living, net::Netlink& nftables, state::Swept& swept)
+                     const Living& living, net::Netlink& nftables, state::SweepResult& swept)
 {
     std::erase_if(guests, [&](const rules::Prefix& guest) {
         return rules::is_covered(guest, living.addresses);
@@ -241,13 +241,13 @@ Status remove_guests(const state::StateDir& state, std::vector<rules::Prefix> gu
 
 } // namespace
 
-Result<state::Swept> sweep_orphans(const std::string& state_path)
+Result<state::SweepResult> sweep_orphans(const std::string& state_path)
 {
     const state::Deadline deadline(patience_for_orphans);
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     AH_TRY(Remains remains, look_around(state_path, route, nftables));
-    state::Swept swept;
+    state::SweepResult swept;
     if (remains.empty())
         return swept;
     AH_TRY(const state::StateDir state, state::StateDir::open(state_path));

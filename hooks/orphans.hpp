@@ -18,6 +18,6 @@ namespace anchorhold {
 // `removed` has keys, then guests' addresses. A run that is being made has its folder before its
 // link, and before that its lock: whose lock is held is left alone. The directory is made only if
 // there is something to remove.
-Result<state::Swept> sweep_orphans(const std::string& state_path);
+Result<state::SweepResult> sweep_orphans(const std::string& state_path);
 
 } // namespace anchorhold

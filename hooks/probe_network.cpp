@@ -102,7 +102,7 @@ Status filter_inside()
     AH_CHECK(leave_host());
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, state::Deadline(patience)));
     const nft::InsidePlan plan{Posture::filtered, a_run(Posture::filtered).network, 2};
-    return nftables.send(nft::load_inside_table(plan, nft::Standing::none));
+    return nftables.send(nft::load_inside_table(plan, nft::ExistingTable::none));
 }
 
 } // namespace

@@ -57,7 +57,7 @@ Status check_nobody_elses(const state::StateDir& state, const Record& record,
     return {};
 }
 
-void take_over(const Confined& confined, Record& record)
+void take_over(const Confinement& confined, Record& record)
 {
     record.verified.insert(record.verified.end(), confined.verified.begin(),
                            confined.verified.end());
@@ -67,7 +67,7 @@ void take_over(const Confined& confined, Record& record)
 Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
                        const state::Deadline& deadline)
 {
-    Confined confined;
+    Confinement confined;
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     const nft::InsidePlan plan = inside_plan(record);
     AH_CHECK(hold_table(inside, plan, Moment::created, false, confined));
@@ -82,7 +82,7 @@ Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Re
 Status connect_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
                          const state::Deadline& deadline)
 {
-    Confined confined;
+    Confinement confined;
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     AH_CHECK(plug_in(state, record, netns, inside, deadline));
     const nft::InsidePlan plan = inside_plan(record);

@@ -31,7 +31,7 @@ Result<Record> hold_pod(const state::StateDir& state, const Record& member,
                         const FileIdentity& netns, const state::Deadline& deadline);
 
 // poststop: tears down if the container is gone, or goes within a moment.
-Result<state::Torn> down(const state::StateDir& state, const RunKey& key,
-                         std::string_view generation);
+Result<state::TeardownOutcome> down(const state::StateDir& state, const RunKey& key,
+                                    std::string_view generation);
 
 } // namespace anchorhold

@@ -41,10 +41,10 @@ int main(int argc, char** argv)
     }
     const Session session = open_session(words);
     const bool tool = !session.rest.empty() && tools::is_tool(session.rest[0]);
-    tools::Told told;
-    const Result<int> status = tool ? tools::run_tool(session, told) : carry_out(session);
-    print(STDERR_FILENO, told.remarks);
-    print(STDOUT_FILENO, told.text);
+    tools::ToolOutput output;
+    const Result<int> status = tool ? tools::run_tool(session, output) : carry_out(session);
+    print(STDERR_FILENO, output.remarks);
+    print(STDOUT_FILENO, output.text);
     if (status)
         return *status;
     const std::string line = error_line(session.invocation, status.error());

@@ -4,7 +4,7 @@
 #include "hooks/state/files.hpp"
 #include "hooks/state/owned_path.hpp"
 #include "hooks/state/state_path.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/verbs/create.hpp"
 #include "shim/verbs/delete.hpp"
 #include "shim/verbs/exec.hpp"
@@ -85,8 +85,8 @@ Result<std::optional<Record>> record_named(const state::StateDir& state, const s
     return state.read(RunKey::of(root, *id));
 }
 
-// Whose delegate made the run that some word of the command line names.
-std::optional<std::string> recorded_delegate(const Session& session)
+// Whose runtime made the run that some word of the command line names.
+std::optional<std::string> recorded_runtime(const Session& session)
 {
     const auto found = state::StateDir::existing(session.state_path);
     const std::optional<state::StateDir> state = found ? *found : std::nullopt;
@@ -105,15 +105,15 @@ std::optional<std::string> recorded_delegate(const Session& session)
     return std::nullopt;
 }
 
-Result<std::string> choose_delegate(const Session& session)
+Result<std::string> choose_runtime(const Session& session)
 {
     if (session.own.runtime || session.policy) {
-        return runtime::find_delegate(session.own.runtime,
-                                      session.policy ? session.policy->runtime : std::nullopt);
+        return runtime::find_runtime(session.own.runtime,
+                                     session.policy ? session.policy->runtime : std::nullopt);
     }
-    if (auto path = recorded_delegate(session))
+    if (auto path = recorded_runtime(session))
         return *std::move(path);
-    return runtime::find_delegate(std::nullopt, std::nullopt);
+    return runtime::find_runtime(std::nullopt, std::nullopt);
 }
 
 // runc may be a link to crun.
@@ -163,12 +163,12 @@ Session open_session(std::span<const char* const> argv)
         session.own.state ? Result<std::string>(*session.own.state) : state::default_state_path();
     if (state_path)
         session.state_path = *state_path;
-    if (auto path = choose_delegate(session)) {
-        session.delegate = *std::move(path);
+    if (auto path = choose_runtime(session)) {
+        session.runtime = *std::move(path);
     } else {
         session.obstacle = std::move(path).error();
     }
-    session.invocation = words::read_invocation(session.rest, flavour_behind(session.delegate));
+    session.invocation = words::read_invocation(session.rest, flavour_behind(session.runtime));
     if (session.invocation.verb == words::Verb::other)
         return session;
     const auto root = root_of(session.invocation);
@@ -199,7 +199,7 @@ Result<int> carry_out(const Session& session)
     case words::Verb::exec: return verbs::exec_process(session);
     case words::Verb::remove: return verbs::delete_container(session);
     case words::Verb::other:
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     }
     std::abort(); // a byte that is no Verb
 }

@@ -22,23 +22,23 @@ struct Session {
     std::string policy_path;
     // An Error when nothing may be created: the file is broken, or an option of ours was wrong.
     Result<Policy> policy = Policy();
-    std::string delegate;          // empty: `obstacle` says why there is none
+    std::string runtime;           // empty: `obstacle` says why there is none
     std::optional<Error> obstacle; // of everything but our own subcommands
     std::string state_path;        // empty: there is no place for state, so nothing is created
-    std::string root;              // resolved; of --root or the delegate's default
+    std::string root;              // resolved; of --root or the runtime's default
 };
 
-// Reads the command line and the policy, finds the delegate. With a broken policy the delegate is
+// Reads the command line and the policy, finds the runtime. With a broken policy the runtime is
 // the one of --ah-runtime, else of the run that a word names, else of the default search.
 Session open_session(std::span<const char* const> argv);
 
-// Carries out one command line: a verb of ours below, or the delegate in our place.
+// Carries out one command line: a verb of ours below, or the runtime in our place.
 Result<int> carry_out(const Session& session);
 
 // "ci" of "/usr/bin/anchorhold-ci"; nothing for the names of our own programs.
 std::optional<std::string> profile_in_name(std::string_view argv0);
 
-struct RootFacts { // what a delegate's default root hangs on
+struct RootFacts { // what a runtime's default root hangs on
     bool euid_0 = false;
     bool initial_user_namespace = true;
     std::optional<std::string> xdg_runtime_dir, user;

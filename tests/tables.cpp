@@ -98,7 +98,7 @@ int inside(Netlink& kernel, const Asked& asked)
     const auto planned = expected_inside(plan);
     if (!planned)
         return complain(planned.error());
-    for (const Standing standing : {Standing::none, Standing::ours}) {
+    for (const ExistingTable standing : {ExistingTable::none, ExistingTable::ours}) {
         if (const auto sent = kernel.send(load_inside_table(plan, standing)); !sent)
             return complain(sent.error());
     }
@@ -197,7 +197,7 @@ int act(Netlink& kernel, std::string_view verb, const Asked& asked)
         return host(kernel, asked);
     if (verb == "drop") {
         const auto generation = ask_generation(kernel);
-        const auto unused = ask_unused(kernel, asked.run);
+        const auto unused = ask_unneeded(kernel, asked.run);
         if (!generation || !unused)
             return complain(generation ? unused.error() : generation.error());
         return send(drop_host_rules(asked.run, *unused, *generation));

@@ -30,7 +30,7 @@ Result<bool> stands(net::Netlink& nftables, const HostRun& run)
 
 Status load_and_compare(net::Netlink& nftables, const HostRun& run)
 {
-    AH_TRY(const Shared shared, ask_shared(nftables, run), "read the host's rules");
+    AH_TRY(const SharedTable shared, ask_shared(nftables, run), "read the host's rules");
     auto loaded = nftables.send(add_host_rules(run, shared));
     const int number = loaded ? 0 : loaded.error().number;
     // A killed predecessor left something; another directory's last run took what all share.
@@ -50,8 +50,8 @@ Status load_and_compare(net::Netlink& nftables, const HostRun& run)
     return {};
 }
 
-// Held while rules are loaded that need what all runs share, and while that is taken away because
-// nobody does.
+// HostRulesFound while rules are loaded that need what all runs share, and while that is taken away
+// because nobody does.
 Result<state::FileLock> lock_shared(const state::StateDir& state, const state::Deadline& deadline)
 {
     return state::FileLock::take(state.path() + "/locks/network", deadline.left());
@@ -60,7 +60,7 @@ Result<state::FileLock> lock_shared(const state::StateDir& state, const state::D
 Status drop_once(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const std::uint32_t generation, ask_generation(nftables));
-    AH_TRY(const Unused unused, ask_unused(nftables, run));
+    AH_TRY(const UnneededTables unused, ask_unneeded(nftables, run));
     return nftables.send(drop_host_rules(run, unused, generation));
 }
 
@@ -89,19 +89,19 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
     return load_and_compare(nftables, host_run(record));
 }
 
-Result<Held> hold_host_rules(const state::StateDir& state, const Record& record,
-                             const state::Deadline& deadline)
+Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Record& record,
+                                       const state::Deadline& deadline)
 {
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     const HostRun run = host_run(record);
     if (run.technique == Technique::in_place && run.network.guest.empty())
-        return Held::stood; // it has no address that a rule could go by
+        return HostRulesFound::stood; // it has no address that a rule could go by
     AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
     if (good)
-        return Held::stood;
+        return HostRulesFound::stood;
     AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
-    return Held::restored;
+    return HostRulesFound::restored;
 }
 
 Status drop_guests(const state::StateDir& state, const Record& record,

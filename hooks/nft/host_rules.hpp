@@ -12,9 +12,9 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
                       const state::Deadline& deadline);
 
 // Do the host's rules stand as planned? If not (`nft flush ruleset`), they are loaded again.
-enum class Held : std::uint8_t { stood, restored };
-Result<Held> hold_host_rules(const state::StateDir& state, const Record& record,
-                             const state::Deadline& deadline);
+enum class HostRulesFound : std::uint8_t { stood, restored };
+Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Record& record,
+                                       const state::Deadline& deadline);
 
 // Of addresses that a run in place has no more: whoever has them next is no guest of ours.
 Status drop_guests(const state::StateDir& state, const Record& record,

@@ -258,16 +258,16 @@ std::optional<RunKey> key_of_link(std::string_view name)
     return key ? std::optional(*std::move(key)) : std::nullopt;
 }
 
-Result<Shared> ask_shared(net::Netlink& nftables, const HostRun& run)
+Result<SharedTable> ask_shared(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const bool all, shared_stands(nftables, run));
     if (all)
-        return Shared::stands;
+        return SharedTable::stands;
     HostRun less = run;
     less.posture = Posture::sealed;
     AH_TRY(const bool most,
            is_forwarded(run) ? shared_stands(nftables, less) : Result<bool>(false));
-    return most ? Shared::untracked : Shared::missing;
+    return most ? SharedTable::untracked : SharedTable::missing;
 }
 
 Result<RunRules> ask_run_elements(net::Netlink& nftables)

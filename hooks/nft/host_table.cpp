@@ -217,14 +217,14 @@ std::vector<std::string> lines_of(Ruleset own, const Ruleset& common)
 
 } // namespace
 
-std::vector<net::Step> add_host_rules(const HostRun& run, Shared shared)
+std::vector<net::Step> add_host_rules(const HostRun& run, SharedTable shared)
 {
     Steps steps = add_link_chain(run);
-    if (shared == Shared::missing)
+    if (shared == SharedTable::missing)
         append(steps, shared_part(run));
-    if (shared == Shared::untracked)
+    if (shared == SharedTable::untracked)
         append(steps, tracking_part());
-    if (shared != Shared::missing)
+    if (shared != SharedTable::missing)
         append(steps, add_own_elements(run));
     return transaction(std::move(steps));
 }
@@ -242,7 +242,7 @@ std::vector<net::Step> drop_host_rules(const HostRun& run)
     return transaction(remove_run(run));
 }
 
-Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run)
+Result<UnneededTables> ask_unneeded(net::Netlink& nftables, const HostRun& run)
 {
     const OwnNames own = own_of(run);
     const bool on_link = run.technique == Technique::veth;
@@ -251,7 +251,7 @@ Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run)
         parts = {get_chain(own.table(), own.name), get_set(own.table(), own.name)};
     AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts));
     AH_TRY(const auto tables, ask_tables(nftables));
-    Unused unused;
+    UnneededTables unused;
     unused.own_table = on_link; // were it not there, the transaction would make it
     bool others = false;
     for (const TableUse& table : tables) {
@@ -280,7 +280,7 @@ Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run)
     return unused;
 }
 
-std::vector<net::Step> drop_host_rules(const HostRun& run, const Unused& unused,
+std::vector<net::Step> drop_host_rules(const HostRun& run, const UnneededTables& unused,
                                        std::uint32_t generation)
 {
     const OwnNames own = own_of(run);

@@ -26,13 +26,13 @@ struct HostRun {
 
 // What a run of this kind needs of the shared table, elements left out: nothing is there as it
 // should be, all but what tracks connections, all.
-enum class Shared : std::uint8_t { missing, untracked, stands };
-Result<Shared> ask_shared(net::Netlink& nftables, const HostRun& run);
+enum class SharedTable : std::uint8_t { missing, untracked, stands };
+Result<SharedTable> ask_shared(net::Netlink& nftables, const HostRun& run);
 
 // For a run of which nothing stands yet (else EEXIST). Nothing that stands as it should is removed
 // in this transaction: what is removed the kernel frees after a grace period, and whoever closes an
 // nftables socket waits for that (10 to 25 ms, measured).
-std::vector<net::Step> add_host_rules(const HostRun& run, Shared shared);
+std::vector<net::Step> add_host_rules(const HostRun& run, SharedTable shared);
 // One transaction each, begin and end included. Whatever of this run stands already is replaced,
 // never added to; what is shared is made, or made again. Older kernels want the link to be there.
 std::vector<net::Step> load_host_rules(const HostRun& run);
@@ -41,17 +41,17 @@ std::vector<net::Step> load_host_rules(const HostRun& run);
 std::vector<net::Step> drop_host_rules(const HostRun& run);
 
 // What nobody needs once the run is dropped.
-struct Unused {
+struct UnneededTables {
     bool own_table = false;    // the one that its chain is in
     bool older_table = false;  // `netdev ahKEY`, as earlier builds made it
     bool shared_table = false; // of no run at all
     bool tracking = false;     // the shared chains that have the kernel track connections
 };
-Result<Unused> ask_unused(net::Netlink& nftables, const HostRun& run);
+Result<UnneededTables> ask_unneeded(net::Netlink& nftables, const HostRun& run);
 // The run's rules and these, in the one transaction: each that removes something costs whoever
 // closes the socket a grace period. Refused with ERESTART when anything has changed since the
 // ruleset had that generation; with EBUSY when its table is not empty after all.
-std::vector<net::Step> drop_host_rules(const HostRun& run, const Unused& unused,
+std::vector<net::Step> drop_host_rules(const HostRun& run, const UnneededTables& unused,
                                        std::uint32_t generation);
 
 // Whatever runs there are, of whichever state directory.

@@ -292,11 +292,11 @@ const Table& inside_table()
     return table;
 }
 
-std::vector<net::Step> load_inside_table(const InsidePlan& plan, Standing standing)
+std::vector<net::Step> load_inside_table(const InsidePlan& plan, ExistingTable standing)
 {
     Steps steps;
     steps.push_back(begin());
-    if (standing == Standing::ours)
+    if (standing == ExistingTable::ours)
         steps.push_back(remove_table(table));
     steps.push_back(add_table(table, Making::exclusive));
     add_chains(steps, plan);
@@ -307,7 +307,7 @@ std::vector<net::Step> load_inside_table(const InsidePlan& plan, Standing standi
 
 Result<Ruleset> expected_inside(const InsidePlan& plan)
 {
-    return describe(table, load_inside_table(plan, Standing::none));
+    return describe(table, load_inside_table(plan, ExistingTable::none));
 }
 
 std::vector<net::Step> list_denied()
@@ -315,7 +315,7 @@ std::vector<net::Step> list_denied()
     return {list_elements(table, "denied4"), list_elements(table, "denied6")};
 }
 
-net::Step list_refusals()
+net::Step list_denied_count()
 {
     return list_rules(table, "refuse");
 }

@@ -17,19 +17,19 @@ struct InsidePlan {
     std::uint32_t link = 0;             // sealed: index of the container's end
 };
 
-enum class Standing : std::uint8_t {
+enum class ExistingTable : std::uint8_t {
     none, // no table of ours may be there: one that is belongs to another run
     ours, // replaced within the transaction, never absent in between
 };
 
 const nft::Table& inside_table();
 // One nftables transaction, its begin and end included.
-std::vector<net::Step> load_inside_table(const InsidePlan& plan, Standing standing);
+std::vector<net::Step> load_inside_table(const InsidePlan& plan, ExistingTable standing);
 // What must be read back after it.
 Result<Ruleset> expected_inside(const InsidePlan& plan);
 
 // The requests that list what a filtered run was refused, for read_denied.
 std::vector<net::Step> list_denied();
-net::Step list_refusals(); // for count_packets: the packets that were
+net::Step list_denied_count(); // for count_packets: the packets that were
 
 } // namespace anchorhold::nft

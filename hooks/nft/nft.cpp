@@ -284,8 +284,8 @@ net::Step add_set(const Table& table, const Set& set, Making making)
     if (set.keys == Keys::link)
         set_host_order(made.get());
     if (set.kind == Kind::remembered) {
-        nftnl_set_set_u32(made.get(), NFTNL_SET_DESC_SIZE, most_remembered);
-        nftnl_set_set_u64(made.get(), NFTNL_SET_TIMEOUT, remembered_ms);
+        nftnl_set_set_u32(made.get(), NFTNL_SET_DESC_SIZE, most_denied_in_set);
+        nftnl_set_set_u64(made.get(), NFTNL_SET_TIMEOUT, denied_ms);
     }
     return set_step("add set " + set.name, NFT_MSG_NEWSET, table, made.get(), flags_for(making));
 }

@@ -44,8 +44,8 @@ struct Set {
     Keys keys = Keys::address4;
     Kind kind = Kind::single;
 };
-constexpr std::uint64_t remembered_ms = 24ULL * 60 * 60 * 1000; // since the last packet
-constexpr std::uint32_t most_remembered = 1024;
+constexpr std::uint64_t denied_ms = 24ULL * 60 * 60 * 1000; // since the last packet
+constexpr std::uint32_t most_denied_in_set = 1024;
 
 struct Element {
     Bytes key;

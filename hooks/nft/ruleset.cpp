@@ -258,7 +258,7 @@ rules::Denied denied_of(nftnl_set_elem* element, std::int64_t now)
     std::array<char, INET6_ADDRSTRLEN> text{};
     ::inet_ntop(address == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
     const std::uint64_t left = nftnl_set_elem_get_u64(element, NFTNL_SET_ELEM_EXPIRATION);
-    const std::uint64_t age = nft::remembered_ms - std::min(left, nft::remembered_ms);
+    const std::uint64_t age = nft::denied_ms - std::min(left, nft::denied_ms);
     return {text.data(), static_cast<std::uint16_t>(key[address + 4] << 8 | key[address + 5]),
             key[address] == IPPROTO_UDP, now - static_cast<std::int64_t>(age / 1000)};
 }

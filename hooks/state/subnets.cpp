@@ -98,13 +98,13 @@ std::string names_of(const std::vector<RoutedRange>& ranges)
 
 // What takes places of the pool, but for our own links' routes, which lie in what is held.
 std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRange> routed,
-                                   const std::vector<Hold>& holds)
+                                   const std::vector<SubnetReservation>& holds)
 {
     std::erase_if(routed, [&](const RoutedRange& range) {
         return range.last() < pool.base || pool.last() < range.base ||
                std::ranges::any_of(
                    holds,
-                   [&range](const Hold& hold) {
+                   [&range](const SubnetReservation& hold) {
                        return range.length >= subnet_length && overlap(range, hold.subnet);
                    });
     });
@@ -115,8 +115,9 @@ std::unexpected<Error> used_up(const StateDir& state, const rules::Prefix& pool,
                                const std::vector<RoutedRange>& routed)
 {
     const RoutedRange places = RoutedRange::of(pool);
-    AH_TRY(auto holds, held_subnets(state), "count what is held of the pool " + pool.text());
-    std::erase_if(holds, [&](const Hold& hold) { return !overlap(places, hold.subnet); });
+    AH_TRY(auto holds, reserved_subnets(state), "count what is held of the pool " + pool.text());
+    std::erase_if(holds,
+                  [&](const SubnetReservation& hold) { return !overlap(places, hold.subnet); });
     const std::vector<RoutedRange> others = others_in(places, routed, holds);
     if (holds.empty()) {
         return fail(Code::network_setup_failed,
@@ -238,7 +239,7 @@ Status release_subnet(const StateDir& state, const RunKey& key, std::string_view
     return {};
 }
 
-Result<std::vector<Hold>> held_subnets(const StateDir& state)
+Result<std::vector<SubnetReservation>> reserved_subnets(const StateDir& state)
 {
     struct Closer {
         void operator()(DIR* directory) const noexcept { ::closedir(directory); }
@@ -247,7 +248,7 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
     const std::unique_ptr<DIR, Closer> directory(::opendir(folder.c_str()));
     if (!directory)
         return fail_errno("open directory " + folder, errno);
-    std::vector<Hold> holds;
+    std::vector<SubnetReservation> holds;
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string name = entry->d_name;
@@ -263,7 +264,7 @@ Result<std::vector<Hold>> held_subnets(const StateDir& state)
     }
     if (errno != 0)
         return fail_errno("list " + folder, errno);
-    std::ranges::sort(holds, {}, [](const Hold& hold) { return hold.subnet.base; });
+    std::ranges::sort(holds, {}, [](const SubnetReservation& hold) { return hold.subnet.base; });
     return holds;
 }
 

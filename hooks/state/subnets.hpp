@@ -85,13 +85,13 @@ Result<rules::Subnet> reserve_subnet(const StateDir& state, const RunKey& key,
 Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
                       const rules::Subnet& subnet);
 
-struct Hold {
+struct SubnetReservation {
     rules::Subnet subnet;
     std::string key;
     std::string generation;
-    friend bool operator==(const Hold&, const Hold&) = default;
+    friend bool operator==(const SubnetReservation&, const SubnetReservation&) = default;
 };
 // All of them, ascending.
-Result<std::vector<Hold>> held_subnets(const StateDir& state);
+Result<std::vector<SubnetReservation>> reserved_subnets(const StateDir& state);
 
 } // namespace anchorhold::state

@@ -43,13 +43,14 @@ bool has_live_owner(const Record& record)
     std::abort();
 }
 
-// removed: nobody owns it, it may go.
-Result<Torn> judge(const Record& record)
+enum class Ownership : std::uint8_t { foreign, alive, gone }; // gone: the run may be removed
+
+Result<Ownership> judge(const Record& record)
 {
     AH_TRY(const bool foreign, is_foreign(record), "run " + record.key);
     if (foreign)
-        return Torn::foreign;
-    return has_live_owner(record) ? Torn::still_owned : Torn::removed;
+        return Ownership::foreign;
+    return has_live_owner(record) ? Ownership::alive : Ownership::gone;
 }
 
 void mark_finished(Record& record)
@@ -127,21 +128,25 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
 }
 
 // Both need the run's lock.
-Result<Torn> teardown_locked(const StateDir& state, const RunKey& key, std::string_view generation,
-                             Unplug unplug)
+Result<TeardownOutcome> teardown_locked(const StateDir& state, const RunKey& key,
+                                        std::string_view generation, Unplug unplug)
 {
     AH_TRY(const auto record, state.read(key), "tear down");
     if (!record) { // made, and never written: a crash's. Or emptied: what is mounted outlasts that
         (void)::umount2((state.run_path(key) + "/netns").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
         AH_CHECK(state.remove_run(key), "tear down run " + key.text());
-        return Torn::removed;
+        return TeardownOutcome::removed;
     }
     if (!generation.empty() && record->generation != generation)
-        return Torn::foreign;
-    AH_TRY(const Torn verdict, judge(*record), "tear down");
-    if (verdict == Torn::removed)
-        AH_CHECK(bury(state, *record, unplug), "clean up");
-    return verdict;
+        return TeardownOutcome::foreign;
+    AH_TRY(const Ownership ownership, judge(*record), "tear down");
+    switch (ownership) {
+    case Ownership::foreign: return TeardownOutcome::foreign;
+    case Ownership::alive: return TeardownOutcome::still_owned;
+    case Ownership::gone: break;
+    }
+    AH_CHECK(bury(state, *record, unplug), "clean up");
+    return TeardownOutcome::removed;
 }
 
 enum class Look : std::uint8_t { leave, remove };
@@ -152,8 +157,8 @@ Result<Look> look_at(const StateDir& state, const RunKey& key)
     AH_TRY(const auto record, state.read(key), "look at");
     if (!record)
         return Look::remove; // or being made: the lock will tell
-    AH_TRY(const Torn verdict, judge(*record), "look at");
-    return verdict == Torn::removed ? Look::remove : Look::leave;
+    AH_TRY(const Ownership ownership, judge(*record), "look at");
+    return ownership == Ownership::gone ? Look::remove : Look::leave;
 }
 
 // Whether it was removed, or in a dry run would be.
@@ -166,8 +171,8 @@ Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode, Unp
     if (!lock || !state.has_run(key))
         return false;
     if (mode == Sweep::remove) {
-        AH_TRY(const Torn torn, teardown_locked(state, key, {}, unplug), "sweep");
-        return torn == Torn::removed;
+        AH_TRY(const TeardownOutcome torn, teardown_locked(state, key, {}, unplug), "sweep");
+        return torn == TeardownOutcome::removed;
     }
     AH_TRY(const Look again, look_at(state, key), "sweep");
     return again == Look::remove;
@@ -189,16 +194,16 @@ Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t l
 
 } // namespace
 
-Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation,
-                      Unplug unplug)
+Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
+                                 std::string_view generation, Unplug unplug)
 {
     if (!state.has_run(key)) {
         (void)RunLock::try_take(state, key); // taken and let go: a killed holder's file goes too
-        return Torn::nothing_there;
+        return TeardownOutcome::nothing_there;
     }
     AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
     if (!state.has_run(key))
-        return Torn::nothing_there;
+        return TeardownOutcome::nothing_there;
     return teardown_locked(state, key, generation, unplug);
 }
 
@@ -219,9 +224,9 @@ Status abandon(const StateDir& state, const RunKey& key, std::string_view genera
     return bury(state, *std::move(record), unplug);
 }
 
-Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit, Unplug unplug)
+Result<SweepResult> gc(const StateDir& state, Sweep mode, std::size_t limit, Unplug unplug)
 {
-    Swept swept;
+    SweepResult swept;
     AH_TRY(const auto keys, keys_to_look_at(state, limit), "gc");
     swept.looked_at = keys.size();
     for (const RunKey& key : keys) {

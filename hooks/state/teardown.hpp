@@ -18,25 +18,26 @@ namespace anchorhold::state {
 // hook. Idempotent.
 using Unplug = Status (*)(const StateDir& state, Record& record);
 
-enum class Torn : std::uint8_t { nothing_there, still_owned, foreign, removed };
+enum class TeardownOutcome : std::uint8_t { nothing_there, still_owned, foreign, removed };
 // foreign: another boot's pid namespace or another generation than asked for.
 
 // `generation` empty: whatever stands there. Takes the run's lock. Without `unplug` a run that has
 // a network is kept, with an error.
-Result<Torn> teardown(const StateDir& state, const RunKey& key, std::string_view generation = {},
-                      Unplug unplug = nullptr);
+Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
+                                 std::string_view generation = {}, Unplug unplug = nullptr);
 // Marks the record failed with its code and reason, then removes the run whatever its owner:
 // the creator's own word after a failed create.
 Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
                const Error& reason, Unplug unplug = nullptr);
 
-struct Swept {
+struct SweepResult {
     std::vector<std::string> removed; // keys
     std::vector<std::string> failed;  // "KEY: sentence"
     std::size_t looked_at = 0;
 };
 enum class Sweep : std::uint8_t { dry_run, remove };
 // At most `limit` runs are looked at, 0: all. Never waits for a lock: a held lock is a live owner.
-Result<Swept> gc(const StateDir& state, Sweep mode, std::size_t limit = 0, Unplug unplug = nullptr);
+Result<SweepResult> gc(const StateDir& state, Sweep mode, std::size_t limit = 0,
+                       Unplug unplug = nullptr);
 
 } // namespace anchorhold::state

@@ -212,8 +212,8 @@ bool wants_broker_of_its_own(const HandlerFacts& facts)
            });
 }
 
-Came judge_failure(const Judge& judge, const HandlerFacts& facts, const Trial& trial,
-                   bool explained)
+TrialOutcome judge_failure(const Judge& judge, const HandlerFacts& facts, const Trial& trial,
+                           bool explained)
 {
     std::string line = cause_in(trial.output);
     const bool refused = trial.output.contains("anchorhold: create ");
@@ -265,8 +265,8 @@ void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetu
     }
 }
 
-Came judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
-                 EngineSetup& setup)
+TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
+                         EngineSetup& setup)
 {
     const Judge judge(handler, setup);
     const bool explained = std::ranges::any_of(

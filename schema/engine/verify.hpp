@@ -39,12 +39,12 @@ struct Trial {
     std::optional<Record> record = {};
 };
 // NOLINTEND(readability-redundant-member-init)
-struct Came {              // of a trial, for a table
+struct TrialOutcome {      // of a trial, for a table
     std::string_view word; // "recorded", "answered", "refused", "NO RECORD", "not run"
     std::string sentence;  // the record's, or why there is none
 };
-Came judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
-                 EngineSetup& setup);
+TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
+                         EngineSetup& setup);
 
 // A handler that was asked for by name and is not there.
 void judge_absence(std::string_view name, EngineSetup& setup);

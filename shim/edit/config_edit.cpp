@@ -26,7 +26,7 @@ Status edit_args(json::View process, const std::vector<std::string>& prefix, con
     return {};
 }
 
-Status edit_process(json::View config, const Plan& plan, config::Edits& edits, Edited& edited)
+Status edit_process(json::View config, const Plan& plan, config::Edits& edits, EditedConfig& edited)
 {
     AH_TRY(const auto process, config::container(config, "process", json::Kind::object));
     if (!process && plan.command_prefix.empty())
@@ -61,11 +61,11 @@ Result<bool> is_marked(json::View config, const Plan& plan)
 
 } // namespace
 
-Result<Edited> edit_config(const json::Document& config, const Plan& plan)
+Result<EditedConfig> edit_config(const json::Document& config, const Plan& plan)
 {
     const json::View root = config.root();
     AH_CHECK(root.object());
-    Edited edited;
+    EditedConfig edited;
     AH_TRY(const bool marked, is_marked(root, plan));
     if (marked) {
         edited.text = std::string(config.text());

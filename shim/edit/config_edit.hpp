@@ -11,7 +11,7 @@
 
 namespace anchorhold::edit {
 
-struct Edited {
+struct EditedConfig {
     std::string text;
     std::vector<std::string> removed_env;   // names, each once, in order
     std::vector<std::string> removed_caps;  // "CAP_NET_RAW"
@@ -19,6 +19,6 @@ struct Edited {
     std::string seccomp_obstacle;           // a void: why that profile could not be rewritten
 };
 // config_ambiguous when a member an edit needs has the wrong type.
-Result<Edited> edit_config(const json::Document& config, const Plan& plan);
+Result<EditedConfig> edit_config(const json::Document& config, const Plan& plan);
 
 } // namespace anchorhold::edit

@@ -18,7 +18,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables variables_for(const std::vector<std::string>& given, const Plan& plan);
 bool sets(const Variables& variables, std::string_view name);
 
-// process.env (an array of strings) with proxies out and those set. Shared with the exec edit.
+// process.env (an array of strings) with proxies out and those set. SharedTable with the exec edit.
 struct EnvEdit {
     std::vector<json::Splice> splices;
     std::vector<std::string> removed;

@@ -22,7 +22,7 @@ struct Finding {
 
 struct InspectionContext {
     std::string bundle;                 // absolute, resolved
-    std::vector<std::string> own_paths; // our binaries, state, policy, delegate, bundle: no
+    std::vector<std::string> own_paths; // our binaries, state, policy, runtime, bundle: no
                                         // ancestor of these may be bound
     bool allow_vsock = false;
     // Pids: first processes of those who share the pod's network. The initializer is for g++.

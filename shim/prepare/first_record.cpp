@@ -45,7 +45,7 @@ Result<Record> first_record(const Session& session, const Prepared& prepared, co
     record.removed_env = prepared.edited.removed_env;
     record.removed_caps = prepared.edited.removed_caps;
     record.removed_hooks = prepared.edited.removed_hooks;
-    record.delegate = session.delegate;
+    record.delegate = session.runtime;
     record.bundle = prepared.bundle.path();
     record.config_digest = sha256_hex(prepared.edited.text);
     record.created = std::time(nullptr);

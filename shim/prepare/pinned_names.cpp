@@ -3,7 +3,7 @@
 
 #include "schema/json/json.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include <algorithm>
 
@@ -81,7 +81,7 @@ Result<std::vector<rules::PinnedName>> pin_names(const runtime::Helpers& helpers
         return std::vector<rules::PinnedName>();
     std::vector<std::string> words{"resolve"};
     words.insert(words.end(), names.begin(), names.end());
-    AH_TRY(runtime::Caught caught, runtime::run_quietly(helpers.hook, words, most_answered),
+    AH_TRY(runtime::ProgramOutput caught, runtime::run_quietly(helpers.hook, words, most_answered),
            "resolve names");
     if (caught.status != 0) {
         return fail(Code::network_setup_failed,

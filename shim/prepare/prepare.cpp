@@ -253,7 +253,7 @@ Status inspect(const Session& session, json::View config,
     inspect::InspectionContext context;
     context.bundle = into.bundle.path();
     context.own_paths = {into.helpers.self,  into.helpers.hook,   into.helpers.relay,
-                         session.state_path, session.policy_path, session.delegate,
+                         session.state_path, session.policy_path, session.runtime,
                          into.bundle.path()};
     context.allow_vsock = into.request.switches.vsock == Vsock::allow;
     context.places = into.places;

@@ -35,7 +35,7 @@ struct Prepared {
     std::string hostname;                  // the container's own name
     inspect::Inspection inspection;
     Plan plan;
-    edit::Edited edited;
+    edit::EditedConfig edited;
     bool joins_pod() const { return decision.technique == Technique::pod; }
 };
 

@@ -3,8 +3,8 @@
 
 #include "hooks/state/probe_cache.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include <algorithm>
 
@@ -21,8 +21,8 @@ std::vector<state::ProbeAnswer> two_noes(const std::string& step)
 Status have_hook(const state::StateDir& state, const Record& record, const char* verb)
 {
     AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state.path(), verb,
-                                                           record.key, record.generation}));
+    AH_TRY(const ProgramOutput caught, run_quietly(helpers.hook, {"--state", state.path(), verb,
+                                                                  record.key, record.generation}));
     if (caught.status == 0)
         return {};
     return fail(Code::network_setup_failed,
@@ -77,7 +77,7 @@ std::vector<std::string> hold_all_by_hook(const state::StateDir& state)
 Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
 {
     AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const Caught caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}));
+    AH_TRY(const ProgramOutput caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}));
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < caught.text.size();) {
         const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());

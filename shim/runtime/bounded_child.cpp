@@ -2,7 +2,7 @@
 #include "shim/runtime/bounded_child.hpp"
 
 #include "hooks/state/owned_path.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ struct Streams {
 
 class SpawnSetup { // what posix_spawn(3) wants of a child in its own group with plain signals
 public:
-    SpawnSetup(const HeldEnd& held, const Streams& streams)
+    SpawnSetup(const DeferredSignals& held, const Streams& streams)
     {
         ::posix_spawn_file_actions_init(&actions_);
         ::posix_spawnattr_init(&attributes_);
@@ -122,9 +122,9 @@ bool is_program(const std::string& path)
 
 } // namespace
 
-Result<HeldEnd> HeldEnd::hold()
+Result<DeferredSignals> DeferredSignals::hold()
 {
-    HeldEnd held;
+    DeferredSignals held;
     sigset_t wanted;
     ::sigemptyset(&wanted);
     for (const int signal : ends) {
@@ -140,24 +140,24 @@ Result<HeldEnd> HeldEnd::hold()
     return held;
 }
 
-HeldEnd::HeldEnd(HeldEnd&& other) noexcept
+DeferredSignals::DeferredSignals(DeferredSignals&& other) noexcept
     : holds_(std::exchange(other.holds_, false)), before_(other.before_), fd_(std::move(other.fd_))
 {
 }
 
-HeldEnd::~HeldEnd()
+DeferredSignals::~DeferredSignals()
 {
     if (holds_)
         ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-bool HeldEnd::came() const
+bool DeferredSignals::came() const
 {
     pollfd watched{fd(), POLLIN, 0};
     return ::poll(&watched, 1, 0) > 0;
 }
 
-Result<Answer> ask(const HeldEnd& held, Heed heed, const std::string& program,
+Result<Answer> ask(const DeferredSignals& held, OnSignal heed, const std::string& program,
                    const std::vector<std::string>& words, int input, std::chrono::seconds deadline)
 {
     AH_TRY(const UniqueFd out, file_in_memory(""));
@@ -168,7 +168,7 @@ Result<Answer> ask(const HeldEnd& held, Heed heed, const std::string& program,
         return fail_errno("run " + in_quotes(program), number, Code::delegate_failed);
     // Nobody else waits for it, so the number is its own until we did.
     const UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    const int signals = heed == Heed::signals ? held.fd() : -1;
+    const int signals = heed == OnSignal::end_it ? held.fd() : -1;
     const bool in_time = bring_to_end(child, handle.get(), signals, deadline);
     const int status = status_of(child);
     return Answer{status, !in_time, said_in(out), said_in(err)};

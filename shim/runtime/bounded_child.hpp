@@ -16,19 +16,19 @@ namespace anchorhold::runtime {
 
 // HUP, INT, QUIT and TERM wait while this lives, unless they were ignored anyway. One that came in
 // ends us when it is destroyed.
-class HeldEnd {
+class DeferredSignals {
 public:
-    static Result<HeldEnd> hold();
-    HeldEnd(HeldEnd&& other) noexcept;
-    HeldEnd& operator=(HeldEnd&&) = delete;
-    ~HeldEnd();
+    static Result<DeferredSignals> hold();
+    DeferredSignals(DeferredSignals&& other) noexcept;
+    DeferredSignals& operator=(DeferredSignals&&) = delete;
+    ~DeferredSignals();
 
     bool came() const;
     int fd() const noexcept { return fd_.get(); } // readable once one came
     const sigset_t& before() const noexcept { return before_; }
 
 private:
-    HeldEnd() = default;
+    DeferredSignals() = default;
     bool holds_ = false;
     sigset_t before_ = {};
     UniqueFd fd_;
@@ -41,10 +41,10 @@ struct Answer {
 
     bool good() const { return status == 0 && !late; }
 };
-enum class Heed : bool { signals, none }; // does one of the held signals end it?
+enum class OnSignal : bool { end_it, go_on }; // does one of the held signals end it?
 // In a process group of its own, so that a terminal's ^C is ours alone. `input`: a descriptor read
 // from its beginning, -1: nothing. At the deadline the group is told to end, then killed.
-Result<Answer> ask(const HeldEnd& held, Heed heed, const std::string& program,
+Result<Answer> ask(const DeferredSignals& held, OnSignal heed, const std::string& program,
                    const std::vector<std::string>& words, int input, std::chrono::seconds deadline);
 
 // A program of this name on the caller's PATH, absolute. The first that is there is taken, or

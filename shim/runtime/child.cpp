@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The delegate as a child that behaves as if it stood in our place.
+// The runtime as a child that behaves as if it stood in our place.
 //
 // All signals that can be caught are held before the child is made and given back in the child
 // before it executes, so none is lost and its dispositions are the engine's. We take them with
@@ -11,7 +11,7 @@
 #include "shim/runtime/child.hpp"
 
 #include "schema/unique_fd.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,19 +176,19 @@ Result<int> run(const std::string& path, const std::vector<std::string>& words, 
 
 } // namespace
 
-Result<int> run_delegate(const std::string& path, const std::vector<std::string>& rest)
+Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest)
 {
     return run(path, rest, -1);
 }
 
-Result<Caught> run_quietly(const std::string& path, const std::vector<std::string>& words,
-                           std::size_t most)
+Result<ProgramOutput> run_quietly(const std::string& path, const std::vector<std::string>& words,
+                                  std::size_t most)
 {
     const UniqueFd memory(::memfd_create("anchorhold", MFD_CLOEXEC));
     if (!memory)
         return fail_errno("make a file in memory", errno);
     AH_TRY(const int status, run(path, words, memory.get()));
-    Caught caught{status, std::string(most, '\0')};
+    ProgramOutput caught{status, std::string(most, '\0')};
     const ssize_t length = ::pread(memory.get(), caught.text.data(), most, 0);
     caught.text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
     return caught;

@@ -52,7 +52,7 @@ std::string with_one_error(std::string_view log, words::LogFormat format, words:
 Result<PrivateLog> PrivateLog::open(const Session& session, const std::string& directory)
 {
     const Error silence{Code::delegate_failed, 0,
-                        session.delegate + " failed without a word in its log; see its stderr"};
+                        session.runtime + " failed without a word in its log; see its stderr"};
     PrivateLog log(session, error_line(session.invocation, silence));
     if (!log.target_.path)
         return log;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The delegate's --log while it runs (DESIGN 3.8). podman reads the engine's log as one JSON object
+// The runtime's --log while it runs (DESIGN 3.8). podman reads the engine's log as one JSON object
 // and containerd takes its last error, so what a failed creation leaves there must be one line; and
 // whether it failed is known only afterwards.
 #pragma once
@@ -16,9 +16,9 @@ namespace anchorhold::runtime {
 
 class PrivateLog {
 public:
-    // A file in `directory`; none when the delegate logs to stderr or to a journal.
+    // A file in `directory`; none when the runtime logs to stderr or to a journal.
     static Result<PrivateLog> open(const Session& session, const std::string& directory);
-    // The delegate's words, with the private file for the last --log.
+    // The runtime's words, with the private file for the last --log.
     const std::vector<std::string>& words() const noexcept { return words_; }
 
     // Appends all of it to the engine's log, unchanged.
@@ -39,7 +39,7 @@ private:
     std::vector<std::string> words_;
     LogTarget target_;
     words::Flavour flavour_;
-    std::string silent_; // the line for a delegate that said nothing
+    std::string silent_; // the line for a runtime that said nothing
     UniqueFd file_;
 };
 

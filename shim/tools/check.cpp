@@ -82,7 +82,7 @@ Result<rules::Network> network_of(const Session& session, const Wish& wish)
 
 } // namespace
 
-Result<int> tool_check(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_check(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const rules::AllowRule question, rules::parse_question(call.operands[0]));
     if (!session.policy)
@@ -92,9 +92,9 @@ Result<int> tool_check(const Session& session, const ToolCall& call, Told& told)
     AH_TRY(const rules::Network network, network_of(session, wish));
     const rules::Reachability found =
         rules::reachability(wish.request, wish.decision, network, question);
-    told.text = sentence_for(wish.request, wish.decision) + "\n";
+    output.text = sentence_for(wish.request, wish.decision) + "\n";
     for (const std::string& line : found.lines)
-        told.text += printable(line, 1000) + "\n";
+        output.text += printable(line, 1000) + "\n";
     return found.reachable ? 0 : 1;
 }
 

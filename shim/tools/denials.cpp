@@ -20,7 +20,7 @@ Status refresh(Found& found)
 
 } // namespace
 
-Result<int> tool_denials(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(Found found, find_run(session, call.operands[0]));
     // What is on record still answers when the kernel cannot be asked, and the status tells that it
@@ -28,12 +28,12 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, Told& tol
     const bool asks = found.live && found.record.network.has_value();
     const Status asked = asks ? refresh(found) : Status{};
     if (call.json) {
-        told.text = denials_json(found.record);
+        output.text = denials_json(found.record);
         return asked ? 0 : 1;
     }
-    told.text = render_denials(found.record);
+    output.text = render_denials(found.record);
     if (!asked)
-        told.text += "as of the last time the kernel was asked: " + asked.error().what + "\n";
+        output.text += "as of the last time the kernel was asked: " + asked.error().what + "\n";
     return asked ? 0 : 1;
 }
 

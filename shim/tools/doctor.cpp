@@ -6,8 +6,8 @@
 #include "schema/render.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
@@ -95,15 +95,15 @@ std::optional<Error> runtime_trouble(const Session& session)
 {
     if (session.obstacle)
         return session.obstacle;
-    if (words::flavour_of(session.delegate) != words::Flavour::crun)
+    if (words::flavour_of(session.runtime) != words::Flavour::crun)
         return std::nullopt;
-    const auto version = runtime::run_quietly(session.delegate, {"--version"});
+    const auto version = runtime::run_quietly(session.runtime, {"--version"});
     if (!version)
         return version.error();
     if (version->text.contains("+SECCOMP"))
         return std::nullopt;
     return Error{Code::posture_unavailable, 0,
-                 session.delegate + " was built without seccomp; use one that has it"};
+                 session.runtime + " was built without seccomp; use one that has it"};
 }
 
 // Not a fault of the host: what is severed or relayed needs none.
@@ -133,7 +133,7 @@ std::string as_json(const std::vector<state::ProbeAnswer>& answers,
         writer.begin_object().member("name", engine.name).key("set_up").boolean(engine.set_up);
         writer.member("says", engine.says).end_object();
     }
-    writer.end_array().member("runtime", session.delegate);
+    writer.end_array().member("runtime", session.runtime);
     writer.member("policy", session.policy ? "" : session.policy.error().what).end_object();
     return writer.take();
 }
@@ -149,7 +149,7 @@ std::string as_text(const std::vector<state::ProbeAnswer>& answers,
     }
     rows.push_back({"policy", session.policy ? "yes" : "NO", policy_text(session)});
     const auto trouble = runtime_trouble(session);
-    rows.push_back({"runtime", trouble ? "NO" : "yes", trouble ? trouble->what : session.delegate});
+    rows.push_back({"runtime", trouble ? "NO" : "yes", trouble ? trouble->what : session.runtime});
     for (const EngineState& engine : found)
         rows.push_back({engine.name, engine.set_up ? "yes" : "no", engine.says});
     return render_table(rows);
@@ -157,7 +157,7 @@ std::string as_text(const std::vector<state::ProbeAnswer>& answers,
 
 } // namespace
 
-Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
     AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
@@ -169,7 +169,7 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, Told& told
     const bool able = std::ranges::all_of(answers, &state::ProbeAnswer::yes);
     answers.push_back(forwarding());
     const auto found = look_at_engines();
-    told.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
+    output.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
     return able && session.policy && !runtime_trouble(session) ? 0 : 1;
 }
 

@@ -6,7 +6,7 @@
 
 namespace anchorhold::tools {
 
-Result<int> tool_explain(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     if (session.obstacle)
         return std::unexpected(*session.obstacle);
@@ -15,8 +15,8 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
     AH_TRY(const prepare::Prepared prepared,
            prepare::prepare(session, bundle, id, "0000000000000000"));
     if (prepared.decision.untouched) {
-        told.text = sentence_for(prepared.request, prepared.decision) +
-                    "\nconfig.json is left alone, the runtime below runs in our place\n";
+        output.text = sentence_for(prepared.request, prepared.decision) +
+                      "\nconfig.json is left alone, the runtime below runs in our place\n";
         return 0;
     }
     AH_TRY(const Record record, prepare::first_record(session, prepared, id));
@@ -31,7 +31,7 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, Told& tol
         facts.emplace_back("instead of", std::vector{printable(record.replaced_netns)});
     for (auto& fact : facts_of(prepared.plan))
         facts.push_back(std::move(fact));
-    told.text = record.sentence + "\n" + render_facts(facts);
+    output.text = record.sentence + "\n" + render_facts(facts);
     return 0;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t most_rules_text = std::size_t{1024} * 1024;
 } // namespace
 
 // The file is whoever's that calls, so a link is followed, and /dev/stdin is one.
-Result<int> tool_import(const Session& /*session*/, const ToolCall& call, Told& told)
+Result<int> tool_import(const Session& /*session*/, const ToolCall& call, ToolOutput& output)
 {
     const std::string& path = call.operands[0];
     const std::string named = printable(path);
@@ -25,9 +25,9 @@ Result<int> tool_import(const Session& /*session*/, const ToolCall& call, Told& 
     AH_TRY(std::string text, state::read_all(file.get(), most_rules_text, named));
     AH_TRY(const imports::Imported imported, imports::import_policy(call.from, std::move(text)),
            named);
-    told.text = imported.policy;
+    output.text = imported.policy;
     for (const std::string& line : imported.losses)
-        told.remarks += "not kept: " + printable(line, 1000) + "\n";
+        output.remarks += "not kept: " + printable(line, 1000) + "\n";
     return 0;
 }
 

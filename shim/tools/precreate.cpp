@@ -163,7 +163,7 @@ Result<std::string> plan_in_place(const Session& session, const state::StateDir&
 
 } // namespace
 
-Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Told& told)
+Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, ToolOutput& output)
 {
     if (!session.policy)
         return std::unexpected(session.policy.error());
@@ -180,7 +180,7 @@ Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, Tol
     auto edited = plan_in_place(ours, state, id, generation, text);
     if (!edited)
         return std::unexpected(std::move(edited).error().in("precreate " + id.text()));
-    told.text = *std::move(edited);
+    output.text = *std::move(edited);
     return 0;
 }
 

@@ -92,7 +92,7 @@ Result<std::vector<Record>> containers_of(const Found& found)
 
 } // namespace
 
-Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const auto state, state::StateDir::existing(session.state_path),
            "open the state directory");
@@ -102,7 +102,7 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, Told& told)
         AH_TRY(const auto keys, state->runs(), "list the runs");
         records = live_records(*state, keys, unreadable);
     }
-    told.text = call.json ? as_array(records) : render_runs(records) + unreadable;
+    output.text = call.json ? as_array(records) : render_runs(records) + unreadable;
     return unreadable.empty() ? 0 : 1;
 }
 
@@ -121,17 +121,17 @@ Result<Found> find_run(const Session& session, const std::string& name)
     return Found{std::move(state), *std::move(found), false};
 }
 
-Result<int> tool_show(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const Found found, find_run(session, call.operands[0]));
     if (call.json) {
-        told.text = to_json(found.record);
+        output.text = to_json(found.record);
         return 0;
     }
-    told.text = render_record(found.record);
+    output.text = render_record(found.record);
     AH_TRY(const auto containers, containers_of(found));
     if (!containers.empty())
-        told.text += render_pod(found.record, containers);
+        output.text += render_pod(found.record, containers);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table says which words are ours, what each may be told, who answers, and what --help prints.
+// One table says which words are ours, what each may be told, who answers, and what --help
+// prints.
 #include "shim/tools/tools.hpp"
 
 #include "hooks/state/teardown.hpp"
@@ -46,13 +47,13 @@ struct Tool {
     std::string_view options; // letters of tool_options
     std::size_t operands, most_operands;
     std::string_view operand_words; // as the usage line has them
-    Result<int> (*run)(const Session&, const ToolCall&, Told&);
+    Result<int> (*run)(const Session&, const ToolCall&, ToolOutput&);
     std::string_view sentence;
     std::string_view about_operands;
 };
 
 // Removes what no record names. A dry run does not: only the hook knows what it would remove.
-void take_orphans(const std::string& state_path, state::Swept& swept)
+void take_orphans(const std::string& state_path, state::SweepResult& swept)
 {
     auto removed = runtime::sweep_by_hook(state_path);
     if (!removed) {
@@ -63,11 +64,11 @@ void take_orphans(const std::string& state_path, state::Swept& swept)
         swept.removed.push_back(std::move(word));
 }
 
-Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const auto state, state::StateDir::existing(session.state_path),
            "open the state directory");
-    state::Swept swept;
+    state::SweepResult swept;
     if (state) {
         AH_TRY(swept, state::gc(*state, call.dry_run ? state::Sweep::dry_run : state::Sweep::remove,
                                 0, runtime::unplug_by_hook));
@@ -79,9 +80,9 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, Told& told)
             swept.failed.push_back(std::move(line));
     }
     for (const std::string& key : swept.removed)
-        told.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
+        output.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
     for (const std::string& line : swept.failed)
-        told.text += "left " + printable(line, 500) + "\n";
+        output.text += "left " + printable(line, 500) + "\n";
     return swept.failed.empty() ? 0 : 1;
 }
 
@@ -237,7 +238,7 @@ std::optional<std::string> text_asked_for(std::span<const char* const> words)
     return help_of(*tool);
 }
 
-Result<int> run_tool(const Session& session, Told& told)
+Result<int> run_tool(const Session& session, ToolOutput& output)
 {
     const Tool* const tool = find_tool(session.rest[0]);
     ToolCall call;
@@ -246,7 +247,7 @@ Result<int> run_tool(const Session& session, Told& told)
         known = take_word(*tool, session.rest, at, call);
     if (!known || !has_required(*tool, call) || call.operands.size() < tool->operands)
         return fail(Code::invalid_request, "usage: " + usage_of(*tool));
-    return tool->run(session, call, told);
+    return tool->run(session, call, output);
 }
 
 } // namespace anchorhold::tools

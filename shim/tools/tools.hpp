@@ -15,7 +15,7 @@ namespace anchorhold::tools {
 
 bool is_tool(std::string_view word);
 
-struct Told {
+struct ToolOutput {
     std::string text;    // for stdout
     std::string remarks; // for stderr
 };
@@ -25,6 +25,6 @@ struct Told {
 // nothing else works.
 std::optional<std::string> text_asked_for(std::span<const char* const> words);
 
-Result<int> run_tool(const Session& session, Told& told);
+Result<int> run_tool(const Session& session, ToolOutput& output);
 
 } // namespace anchorhold::tools

@@ -71,7 +71,8 @@ Called look_at(const engine::Handler& handler)
 
 class Verification {
 public:
-    Verification(engine::EngineSetup& setup, const std::string& relay, const runtime::HeldEnd& held)
+    Verification(engine::EngineSetup& setup, const std::string& relay,
+                 const runtime::DeferredSignals& held)
         : setup_(setup), relay_(relay), held_(held)
     {
     }
@@ -95,7 +96,7 @@ private:
         const Called called = look_at(handler);
         engine::judge_handler(handler, called.facts, setup_);
         const engine::Trial trial = try_out(handler.name, called.state_path);
-        engine::Came came{"not run", {}};
+        engine::TrialOutcome came{"not run", {}};
         if (trials_)
             came = engine::judge_trial(handler, called.facts, trial, setup_);
         const bool ours = called.facts.standing == engine::ProgramIs::same;
@@ -125,7 +126,7 @@ private:
 
     engine::EngineSetup& setup_;
     const std::string& relay_;
-    const runtime::HeldEnd& held_;
+    const runtime::DeferredSignals& held_;
     std::unique_ptr<Trials> trials_;
     bool no_trials_ = false;
     std::vector<engine::VerifyRow> rows_;
@@ -133,7 +134,7 @@ private:
 
 } // namespace
 
-Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told)
+Result<int> tool_verify(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     const auto engine = engine::engine_from(call.operands[0]);
     if (!engine) {
@@ -153,14 +154,14 @@ Result<int> tool_verify(const Session& session, const ToolCall& call, Told& told
                     "name that file in CONTAINERS_CONF, so that podman reads it");
     }
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
-    AH_TRY(const runtime::HeldEnd held, runtime::HeldEnd::hold());
+    AH_TRY(const runtime::DeferredSignals held, runtime::DeferredSignals::hold());
     engine::EngineSetup setup = gather_setup(*engine, call.config, held);
     Verification verification(setup, helpers.relay, held);
     verification.look_at_all(call.operands.size() > 1 ? call.operands[1] : std::string());
     if (held.came()) // which ends us when `held` goes
         return fail(Code::invalid_request, "interrupted; nothing is said of " + call.operands[0]);
-    told.text = call.json ? engine::verify_json(setup, verification.rows())
-                          : engine::verify_text(setup, verification.rows());
+    output.text = call.json ? engine::verify_json(setup, verification.rows())
+                            : engine::verify_text(setup, verification.rows());
     return engine::verdict_of(setup) == engine::Verdict::verified ? 0 : 1;
 }
 

@@ -88,7 +88,7 @@ void gather_podman(Gathered& found)
 
 // What a program says on stdout; nothing, and a fault, where it does not.
 std::optional<std::string> said_by(const std::string& name, const std::vector<std::string>& words,
-                                   const runtime::HeldEnd& held, Gathered& found)
+                                   const runtime::DeferredSignals& held, Gathered& found)
 {
     const auto program = runtime::find_on_path(name);
     if (!program) {
@@ -96,7 +96,8 @@ std::optional<std::string> said_by(const std::string& name, const std::vector<st
                   "install it, or call this with the PATH that has it");
         return std::nullopt;
     }
-    const auto answer = runtime::ask(held, runtime::Heed::signals, *program, words, -1, deadline);
+    const auto answer =
+        runtime::ask(held, runtime::OnSignal::end_it, *program, words, -1, deadline);
     if (answer && answer->good())
         return answer->out;
     const std::string why = !answer        ? answer.error().what
@@ -107,7 +108,7 @@ std::optional<std::string> said_by(const std::string& name, const std::vector<st
     return std::nullopt;
 }
 
-void gather_docker(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
+void gather_docker(const std::string& file, const runtime::DeferredSignals& held, Gathered& found)
 {
     constexpr const char* wanted =
         R"({"Runtimes":{{json .Runtimes}},"DefaultRuntime":{{json .DefaultRuntime}}})";
@@ -132,7 +133,8 @@ std::vector<std::string> imports_of(const std::string& dump)
     return paths;
 }
 
-void gather_containerd(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
+void gather_containerd(const std::string& file, const runtime::DeferredSignals& held,
+                       Gathered& found)
 {
     const std::string main = file.empty() ? "/etc/containerd/config.toml" : file;
     std::vector<std::string> paths{main};
@@ -147,7 +149,7 @@ void gather_containerd(const std::string& file, const runtime::HeldEnd& held, Ga
         found.add(found.written, path);
 }
 
-void gather_crio(const std::string& file, const runtime::HeldEnd& held, Gathered& found)
+void gather_crio(const std::string& file, const runtime::DeferredSignals& held, Gathered& found)
 {
     found.add(found.written, file.empty() ? "/etc/crio/crio.conf" : file);
     for (const std::string& path : sorted_files("/etc/crio/crio.conf.d", ""))
@@ -162,7 +164,7 @@ void gather_crio(const std::string& file, const runtime::HeldEnd& held, Gathered
 } // namespace
 
 engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
-                                 const runtime::HeldEnd& held)
+                                 const runtime::DeferredSignals& held)
 {
     Gathered found;
     switch (engine) {

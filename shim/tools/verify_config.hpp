@@ -11,6 +11,6 @@ namespace anchorhold::tools {
 // `file`: the configuration's main file where it is not the usual one; podman is
 // told by a variable.
 engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
-                                 const runtime::HeldEnd& held);
+                                 const runtime::DeferredSignals& held);
 
 } // namespace anchorhold::tools

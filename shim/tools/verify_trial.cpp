@@ -95,7 +95,7 @@ std::string archive_of(std::string_view name, std::string_view content)
 class ImageTrials final : public Trials {
 public:
     ImageTrials(engine::Engine engine, std::string program, std::string mark,
-                const runtime::HeldEnd& held)
+                const runtime::DeferredSignals& held)
         : engine_(engine),
           program_(std::move(program)),
           mark_(std::move(mark)),
@@ -114,7 +114,7 @@ public:
                runtime::file_in_memory(archive_of(inside, content.value_or(""))));
         made_ = true;
         AH_TRY(const runtime::Answer answer,
-               runtime::ask(held_, runtime::Heed::none, program_, {"import", "-", image_},
+               runtime::ask(held_, runtime::OnSignal::go_on, program_, {"import", "-", image_},
                             archive.get(), for_a_run));
         if (!answer.good()) {
             return fail(Code::delegate_failed,
@@ -133,7 +133,7 @@ public:
         words.insert(words.end(), {image_, "/" + std::string(inside), "--version"});
         engine::Trial trial;
         const auto created =
-            runtime::ask(held_, runtime::Heed::none, program_, words, -1, for_a_run);
+            runtime::ask(held_, runtime::OnSignal::go_on, program_, words, -1, for_a_run);
         if (!created || !created->good()) {
             trial.output = complaint(created);
         } else {
@@ -161,7 +161,7 @@ private:
 
     void start(engine::Trial& trial) const
     {
-        const auto ran = runtime::ask(held_, runtime::Heed::signals, program_,
+        const auto ran = runtime::ask(held_, runtime::OnSignal::end_it, program_,
                                       {"start", "--attach", trial.id}, -1, for_a_run);
         trial.ran = ran && ran->good();
         if (!trial.ran)
@@ -171,7 +171,7 @@ private:
     runtime::Answer do_away(const std::vector<std::string>& words) const
     {
         const auto answer =
-            runtime::ask(held_, runtime::Heed::none, program_, words, -1, for_putting_away);
+            runtime::ask(held_, runtime::OnSignal::go_on, program_, words, -1, for_putting_away);
         return answer ? *answer : runtime::Answer{.status = 1, .late = false, .out = {}, .err = {}};
     }
     // Whether it is gone is asked below: both grumble about one that is gone already.
@@ -199,7 +199,7 @@ private:
 
     engine::Engine engine_;
     std::string program_, mark_, image_;
-    const runtime::HeldEnd& held_;
+    const runtime::DeferredSignals& held_;
     bool made_ = false;
 };
 
@@ -207,7 +207,7 @@ private:
 class PodTrials final : public Trials {
 public:
     PodTrials(engine::Engine engine, std::string program, std::string mark,
-              const runtime::HeldEnd& held)
+              const runtime::DeferredSignals& held)
         : program_(std::move(program)), mark_(std::move(mark)), held_(held)
     {
         // crictl(1) tries all sockets it knows, with warnings, unless somebody chose one.
@@ -291,7 +291,7 @@ private:
     {
         std::vector<std::string> all = options_;
         all.insert(all.end(), words.begin(), words.end());
-        return runtime::ask(held_, runtime::Heed::none, program_, all, -1,
+        return runtime::ask(held_, runtime::OnSignal::go_on, program_, all, -1,
                             for_a_run + std::chrono::seconds(5));
     }
     // By name, so that one is found as well which a call made that did not come back.
@@ -316,14 +316,14 @@ private:
     }
 
     std::string program_, mark_;
-    const runtime::HeldEnd& held_;
+    const runtime::DeferredSignals& held_;
     std::vector<std::string> options_;
 };
 
 } // namespace
 
 Result<std::unique_ptr<Trials>> trials_of(engine::Engine engine, const std::string& relay,
-                                          const runtime::HeldEnd& held)
+                                          const runtime::DeferredSignals& held)
 {
     AH_TRY(std::string mark, state::random_generation());
     if (engine == engine::Engine::containerd || engine == engine::Engine::crio) {

@@ -22,6 +22,6 @@ public:
 };
 // `relay` is the static program that the container runs. Refused when there is no way to run one.
 Result<std::unique_ptr<Trials>> trials_of(engine::Engine engine, const std::string& relay,
-                                          const runtime::HeldEnd& held);
+                                          const runtime::DeferredSignals& held);
 
 } // namespace anchorhold::tools

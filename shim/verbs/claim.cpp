@@ -42,9 +42,10 @@ Status clear_leftovers(const state::StateDir& state, const RunKey& key, const Er
                               {Code::delegate_failed, 0, "the host was started anew"},
                               runtime::unplug_by_hook);
     }
-    AH_TRY(const state::Torn left, state::teardown(state, key, {}, runtime::unplug_by_hook),
+    AH_TRY(const state::TeardownOutcome left,
+           state::teardown(state, key, {}, runtime::unplug_by_hook),
            "clear what an earlier run left");
-    if (left == state::Torn::still_owned || left == state::Torn::foreign)
+    if (left == state::TeardownOutcome::still_owned || left == state::TeardownOutcome::foreign)
         return std::unexpected(taken);
     return {};
 }

@@ -15,8 +15,8 @@
 #include "shim/prepare/prepare.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
 #include "shim/runtime/private_log.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/verbs/claim.hpp"
 #include "shim/verbs/command_lookup.hpp"
 #include "shim/verbs/delete.hpp"
@@ -226,7 +226,7 @@ Result<int> carry_out(const Session& session, const state::StateDir& state,
     auto log = runtime::PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());
-    auto status = runtime::run_delegate(session.delegate, log->words());
+    auto status = runtime::run_runtime(session.runtime, log->words());
     if (!status)
         return give_up(std::move(status).error());
     return conclude(session, state, record, prepared, *status, *log);
@@ -283,7 +283,7 @@ Result<int> create_or_run(const Session& session)
     const words::Invocation& call = session.invocation;
     if (call.operands.empty() || call.last("help") != nullptr) {
         return std::unexpected(
-            runtime::exec_delegate(session.delegate, session.rest)); // nothing comes of it
+            runtime::exec_runtime(session.runtime, session.rest)); // nothing comes of it
     }
     if (call.operands.size() != 1)
         return fail(Code::invalid_request, "more than one container id");
@@ -291,11 +291,11 @@ Result<int> create_or_run(const Session& session)
     AH_TRY(const std::string generation, state::random_generation());
     auto prepared = prepare_in_turn(session, id, generation);
     if (!prepared && is_the_runtimes(session, id))
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     if (!prepared)
         return std::unexpected(std::move(prepared).error());
     if (prepared->decision.untouched || prepared->mark)
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     if (call.verb == words::Verb::restore) {
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// delete: the delegate first, then what we made for the run (DESIGN 3.13). Whatever goes wrong
+// delete: the runtime first, then what we made for the run (DESIGN 3.13). Whatever goes wrong
 // with ours is gc's: an engine whose delete fails never comes back (its user sees nothing of it,
 // and the container's state stays for good).
 #include "shim/verbs/delete.hpp"
@@ -7,7 +7,7 @@
 #include "hooks/state/teardown.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
 
 #include <unistd.h>
@@ -29,7 +29,7 @@ bool delete_by_force(const Session& session)
     words.resize(call.verb_index);
     words.insert(words.end(), {"delete", "--force", call.operands[0]});
     for (int tries = 0; tries < 2; ++tries) {
-        const auto caught = runtime::run_quietly(session.delegate, words);
+        const auto caught = runtime::run_quietly(session.runtime, words);
         if (caught && caught->status == 0)
             return true;
     }
@@ -42,13 +42,13 @@ Result<int> delete_container(const Session& session)
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
     const bool many = session.invocation.last("regex") != nullptr; // crun's; the id is a pattern
     if (!many && !run)
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
-    AH_TRY(const int status, runtime::run_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
+    AH_TRY(const int status, runtime::run_runtime(session.runtime, session.rest));
     // Both do nothing for a run whose init lives: a container that runs is not deleted.
     if (run) {
         const auto torn = state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
-        // Of a pid namespace that we cannot look into: the delegate has just said that it is gone.
-        if (status == 0 && torn && *torn == state::Torn::foreign) {
+        // Of a pid namespace that we cannot look into: the runtime has just said that it is gone.
+        if (status == 0 && torn && *torn == state::TeardownOutcome::foreign) {
             (void)state::abandon(run->state, run->key, run->record.generation,
                                  {Code::delegate_failed, 0, "deleted from another pid namespace"},
                                  runtime::unplug_by_hook);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the delegate
+// exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the runtime
 // is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
 #include "shim/verbs/exec.hpp"
 
@@ -11,7 +11,7 @@
 #include "shim/edit/process.hpp"
 #include "shim/inspect/descriptors.hpp"
 #include "shim/inspect/inspection.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
 
 #include <array>
@@ -141,10 +141,10 @@ Result<int> exec_process(const Session& session)
 {
     AH_TRY(const auto run, find_own_run(session));
     if (!run || run->record.posture == Posture::open)
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
     AH_TRY(const auto words, edited_words(session, run->record));
-    return std::unexpected(runtime::exec_delegate(session.delegate, words));
+    return std::unexpected(runtime::exec_runtime(session.runtime, words));
 }
 
 } // namespace anchorhold::verbs

@@ -13,8 +13,8 @@
 #include "shim/inspect/interfaces.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
 #include "shim/runtime/helpers.hpp"
+#include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
 #include "shim/verbs/delete.hpp"
 
@@ -49,7 +49,7 @@ Result<std::string> strays(const Record& record)
 Status guard(const OwnRun& run, const std::string& names)
 {
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
-    AH_TRY(const runtime::Caught caught,
+    AH_TRY(const runtime::ProgramOutput caught,
            runtime::run_quietly(helpers.hook, {"--state", run.state.path(), "guard", run.key.text(),
                                                run.record.generation}));
     if (caught.status == 0)
@@ -72,7 +72,7 @@ Status hold_gate(const OwnRun& run)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
     AH_TRY(const std::string names, strays(run.record));
     // Only an init that is still the same one now was the one that was looked at. One that is gone
-    // cannot be started; the delegate says so.
+    // cannot be started; the runtime says so.
     AH_TRY(const auto now, state::identify(static_cast<pid_t>(run.record.init.pid)),
            "look at the container's init");
     if (names.empty() || now != run.record.init)
@@ -87,12 +87,12 @@ Result<int> start_container(const Session& session)
     const auto found = find_own_run(session);
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
     if (found && !run)
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
     Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
-    // What does not wait any more cannot be started: the delegate says so, and nothing is deleted.
+    // What does not wait any more cannot be started: the runtime says so, and nothing is deleted.
     if (held || !waits_to_start(session))
-        return std::unexpected(runtime::exec_delegate(session.delegate, session.rest));
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     const bool deleted = delete_by_force(session);
     if (run)
         (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook); // as above

@@ -77,7 +77,7 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
     return true;
 }
 
-// Does the delegate's global option take the next word? Asked before it is known which delegate
+// Does the runtime's global option take the next word? Asked before it is known which runtime
 // it is; no name is a flag for one and not for the other.
 bool takes_next(std::string_view word)
 {
@@ -114,11 +114,11 @@ void assume_worst(const std::vector<std::string>& rest, Invocation& call)
 
 } // namespace
 
-Flavour flavour_of(std::string_view delegate_path)
+Flavour flavour_of(std::string_view runtime_path)
 {
-    delegate_path.remove_prefix(delegate_path.rfind('/') + 1);
-    return delegate_path.starts_with("crun") || delegate_path.starts_with("krun") ? Flavour::crun
-                                                                                  : Flavour::runc;
+    runtime_path.remove_prefix(runtime_path.rfind('/') + 1);
+    return runtime_path.starts_with("crun") || runtime_path.starts_with("krun") ? Flavour::crun
+                                                                                : Flavour::runc;
 }
 
 std::span<const OwnOption> own_options()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as the delegate would read it (DESIGN 3.2): one table of options and arity per
+// The command line as the runtime would read it (DESIGN 3.2): one table of options and arity per
 // runtime. What the table does not know is refused on create, run and restore, and passed through
 // elsewhere.
 #pragma once
@@ -18,9 +18,9 @@ namespace anchorhold::words {
 enum class Flavour : std::uint8_t { runc, crun };
 // Base name begins with "crun" or "krun" (the same program): crun, which parses by getopt and
 // argp. All else is read as runc, which parses as Go does.
-Flavour flavour_of(std::string_view delegate_path);
+Flavour flavour_of(std::string_view runtime_path);
 
-struct OwnOptions { // --ah-NAME VALUE or --ah-NAME=VALUE, before the delegate's subcommand
+struct OwnOptions { // --ah-NAME VALUE or --ah-NAME=VALUE, before the runtime's subcommand
     std::optional<std::string> policy, state, profile, runtime;
     friend bool operator==(const OwnOptions&, const OwnOptions&) = default;
 };
@@ -36,9 +36,9 @@ std::span<const OwnOption> own_options();
 struct Split {
     OwnOptions own;
     std::string_view prints;       // "help" or "version"; empty: nothing was asked to be printed
-    std::vector<std::string> rest; // the delegate's words, argv[0] not included, byte for byte
+    std::vector<std::string> rest; // the runtime's words, argv[0] not included, byte for byte
     // What was wrong with ours (invalid_request): unknown, empty, or as a shell has left it. Then
-    // nothing is created; everything else still reaches the delegate.
+    // nothing is created; everything else still reaches the runtime.
     std::optional<Error> wrong;
 };
 Split split_own_options(std::span<const char* const> words);
@@ -71,13 +71,13 @@ struct Invocation {
     std::vector<std::string> operands;  // after options: ID, and for exec the command
     std::optional<std::string> unknown; // the first word the table does not know; nothing behind it
                                         // was read
-    // The last one of that name, as the delegates take it.
+    // The last one of that name, as the runtimes take it.
     const OptionAt* last(std::string_view name) const;
 };
 Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour);
 
 // For create, run and restore, and for runs of ours: refuses (invalid_request) a word that this
-// version does not know, and --config, which has the delegate read another file than the one that
+// version does not know, and --config, which has the runtime read another file than the one that
 // was checked.
 Status check_words(const Invocation& invocation);
 

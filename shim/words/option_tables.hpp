@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of runc 1.1.5 to 1.5 and crun 1.8.1 to 1.29, taken from their --help and sources;
-// integration/verbs/help.sh compares the table with the delegates that are installed.
+// integration/verbs/help.sh compares the table with the runtimes that are installed.
 #pragma once
 
 #include "shim/words/command_line.hpp"
@@ -33,7 +33,7 @@ std::span<const OptionRule> everywhere(Flavour flavour); // what their parsers a
 
 Verb verb_from(std::string_view word);
 
-// --help, --usage, --version: the delegate prints and does nothing else.
+// --help, --usage, --version: the runtime prints and does nothing else.
 bool only_prints(std::string_view option);
 
 } // namespace anchorhold::words

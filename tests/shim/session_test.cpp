@@ -56,7 +56,7 @@ TEST_CASE("a session knows the delegate, the words and the root")
         session_of({"/x/anchorhold-ci", "--ah-policy", policy.c_str(), "--ah-state=/run/x",
                     "--root", "/run/../run/r/", "create", "-b=B", "id"});
     REQUIRE(session.policy);
-    CHECK(session.delegate == "/bin/sh");
+    CHECK(session.runtime == "/bin/sh");
     CHECK(session.argv0_profile == "ci");
     CHECK(session.state_path == "/run/x");
     CHECK(session.root == "/run/r");
@@ -76,7 +76,7 @@ TEST_CASE("a broken or missing policy refuses creation and nothing else (C-31)")
         const Session session =
             session_of({"anchorhold", "--ah-policy", path.c_str(), "--ah-state=/nowhere",
                         "--ah-runtime", "/bin/sh", "create", "id"});
-        CHECK(session.delegate == "/bin/sh");
+        CHECK(session.runtime == "/bin/sh");
         CHECK_FALSE(session.obstacle);
         REQUIRE_FALSE(session.policy);
         CHECK(session.policy.error().code == Code::invalid_policy);
@@ -92,7 +92,7 @@ TEST_CASE("a policy behind a link that nobody else could have laid is read")
     const std::string policy = put(scratch, "p.json", R"({"version":1,"runtime":"/bin/sh"})");
     std::filesystem::create_symlink("p.json", scratch / "link.json");
     const std::string link = scratch / "link.json";
-    CHECK(session_of({"anchorhold", "--ah-policy", link.c_str(), "state"}).delegate == "/bin/sh");
+    CHECK(session_of({"anchorhold", "--ah-policy", link.c_str(), "state"}).runtime == "/bin/sh");
 }
 
 TEST_CASE("a wrong option of ours refuses creation, the policy's delegate still runs the rest")
@@ -108,7 +108,7 @@ TEST_CASE("a wrong option of ours refuses creation, the policy's delegate still 
     CHECK(refused.error().what == "no option \"--ah-frob\"");
     std::vector<const char*> state = front;
     state.insert(state.end(), {"state", "id"});
-    CHECK(session_of(state).delegate == "/bin/sh");
+    CHECK(session_of(state).runtime == "/bin/sh");
 }
 
 TEST_CASE("a delegate that is named and not fit stops everything, and says so")

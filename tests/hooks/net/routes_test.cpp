@@ -23,7 +23,7 @@ const Subnet a_subnet{0xc6120000};
 constexpr unsigned own = 7; // link
 
 // As the kernel tells a route.
-struct Told {
+struct ToolOutput {
     std::uint32_t to = 0;
     std::uint8_t length = 24;
     std::uint8_t type = RTN_UNICAST;
@@ -34,7 +34,7 @@ struct Told {
     unsigned table = 4000;
 };
 
-Message route_message(const Told& told)
+Message route_message(const ToolOutput& told)
 {
     alignas(nlmsghdr) std::array<char, 512> buffer{};
     nlmsghdr* header = mnl_nlmsg_put_header(buffer.data());
@@ -55,14 +55,14 @@ Message route_message(const Told& told)
     return {bytes, bytes + header->nlmsg_len};
 }
 
-std::optional<RoutedRange> range_of(const Told& told)
+std::optional<RoutedRange> range_of(const ToolOutput& told)
 {
     const auto range = read_route(route_message(told));
     REQUIRE(range);
     return *range;
 }
 
-RouteAnswer answer_of(const Told& told)
+RouteAnswer answer_of(const ToolOutput& told)
 {
     const auto answer = read_answer(route_message(told));
     REQUIRE(answer);
@@ -126,7 +126,7 @@ std::string address_of(const ToldAddress& told)
     return *address ? (*address)->text() : "none";
 }
 
-RouteMatch match_of(const Told& told)
+RouteMatch match_of(const ToolOutput& told)
 {
     return read_match(std::vector<Message>(1, route_message(told)));
 }

@@ -212,7 +212,7 @@ TEST_CASE("a run's chain is in the table that the end of its key names, one of 6
 
 TEST_CASE("what only tracks connections is made alone where all else stands")
 {
-    const auto doings = doings_of(add_host_rules(filtered, Shared::untracked));
+    const auto doings = doings_of(add_host_rules(filtered, SharedTable::untracked));
     CHECK(std::count(doings.begin(), doings.end(), "add chain forward") == 0);
     CHECK(std::count(doings.begin(), doings.end(), "add chain toward") == 1);
     CHECK(std::count(doings.begin(), doings.end(), "add chain postrouting") == 1);
@@ -252,7 +252,7 @@ TEST_CASE("dropping a run takes away its chain and its elements, and no other's"
 
 TEST_CASE("and in the same transaction what nobody needs then")
 {
-    const auto more = [](const HostRun& run, const Unused& unused) {
+    const auto more = [](const HostRun& run, const UnneededTables& unused) {
         const auto doings = doings_of(drop_host_rules(run, unused, 7));
         const auto begin = doings.begin() + static_cast<long>(drop_host_rules(run).size()) - 1;
         return Lines(begin, doings.end() - 1);

@@ -296,14 +296,14 @@ TEST_CASE("a list of thousands is cut into messages that the kernel can take")
     for (const std::string& line : ruleset_of(plan).elements)
         elements += line.starts_with("allow6 ") ? 1 : 0;
     CHECK(elements == 2000);
-    for (const Step& step : load_inside_table(plan, Standing::none))
+    for (const Step& step : load_inside_table(plan, ExistingTable::none))
         CHECK(step.message.size() < 65536);
 }
 
 TEST_CASE("every step of the transaction but its edges asks for an acknowledgement")
 {
     for (const InsidePlan& plan : {severed, sealed(), filtered()})
-        for (const Standing standing : {Standing::none, Standing::ours}) {
+        for (const ExistingTable standing : {ExistingTable::none, ExistingTable::ours}) {
             const auto steps = load_inside_table(plan, standing);
             CHECK(header_of(steps.front().message)->nlmsg_type == NFNL_MSG_BATCH_BEGIN);
             CHECK(header_of(steps.back().message)->nlmsg_type == NFNL_MSG_BATCH_END);
@@ -314,7 +314,7 @@ TEST_CASE("every step of the transaction but its edges asks for an acknowledgeme
 
 TEST_CASE("a table that must not be there is made exclusively")
 {
-    for (const Step& step : load_inside_table(severed, Standing::none)) {
+    for (const Step& step : load_inside_table(severed, ExistingTable::none)) {
         const nlmsghdr* header = header_of(step.message);
         if (header->nlmsg_type == (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE))
             CHECK((header->nlmsg_flags & (NLM_F_CREATE | NLM_F_EXCL)) ==
@@ -324,8 +324,8 @@ TEST_CASE("a table that must not be there is made exclusively")
 
 TEST_CASE("a table of ours is replaced in the same transaction, never merely deleted")
 {
-    const auto fresh = doings_of(load_inside_table(severed, Standing::none));
-    auto replaced = doings_of(load_inside_table(severed, Standing::ours));
+    const auto fresh = doings_of(load_inside_table(severed, ExistingTable::none));
+    auto replaced = doings_of(load_inside_table(severed, ExistingTable::ours));
     REQUIRE(replaced.size() == fresh.size() + 1);
     CHECK(replaced[1] == "remove table inet anchorhold");
     replaced.erase(replaced.begin() + 1);
@@ -334,7 +334,7 @@ TEST_CASE("a table of ours is replaced in the same transaction, never merely del
 
 TEST_CASE("a table is ours by name and family; every other is somebody's")
 {
-    auto steps = load_inside_table(severed, Standing::none);
+    auto steps = load_inside_table(severed, ExistingTable::none);
     Message table = steps[1].message;
     auto* family = reinterpret_cast<nfgenmsg*>(table.data() + sizeof(nlmsghdr));
     family->nfgen_family = NFPROTO_IPV4;

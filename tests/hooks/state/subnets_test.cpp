@@ -79,16 +79,16 @@ std::string reserved(const StateDir& state, const RunKey& key, std::string_view 
 
 std::string found_by(const StateDir& state, const RunKey& key)
 {
-    const auto holds = held_subnets(state);
+    const auto holds = reserved_subnets(state);
     if (!holds)
         return holds.error().what;
-    const auto own = std::ranges::find(*holds, key.text(), &Hold::key);
+    const auto own = std::ranges::find(*holds, key.text(), &SubnetReservation::key);
     return own == holds->end() ? "none" : own->subnet.text();
 }
 
-std::vector<Hold> holds_of(const StateDir& state)
+std::vector<SubnetReservation> holds_of(const StateDir& state)
 {
-    const auto holds = held_subnets(state);
+    const auto holds = reserved_subnets(state);
     REQUIRE(holds);
     return *holds;
 }
@@ -203,8 +203,8 @@ TEST_CASE("a reservation is there until its run releases it")
     CHECK(reserved(state, one, "10.0.0.0/29") == "10.0.0.0/30");
     CHECK(reserved(state, other, "10.0.0.0/29") == "10.0.0.4/30");
     CHECK(holds_of(state) ==
-          std::vector<Hold>{{subnet("10.0.0.0/30"), one.text(), a_generation},
-                            {subnet("10.0.0.4/30"), other.text(), a_generation}});
+          std::vector<SubnetReservation>{{subnet("10.0.0.0/30"), one.text(), a_generation},
+                                         {subnet("10.0.0.4/30"), other.text(), a_generation}});
     CHECK(found_by(state, other) == "10.0.0.4/30");
     CHECK(release_subnet(state, other, a_generation, subnet("10.0.0.0/30")));
     CHECK(release_subnet(state, one, "another generation", subnet("10.0.0.0/30")));
@@ -224,7 +224,8 @@ TEST_CASE("what a crash left of this very run is taken over, by its new generati
     REQUIRE(reserve_subnet(state, key, "old", a_pool("10.0.0.0/29"), asked({})));
     CHECK(reserved(state, key, "10.0.0.0/29") == "10.0.0.4/30");
     CHECK(reserved(state, key, "10.0.0.0/29") == "10.0.0.4/30");
-    CHECK(holds_of(state) == std::vector<Hold>{{subnet("10.0.0.4/30"), key.text(), a_generation}});
+    CHECK(holds_of(state) ==
+          std::vector<SubnetReservation>{{subnet("10.0.0.4/30"), key.text(), a_generation}});
 }
 
 TEST_CASE("a subnet whose link outlived its reservation is not given away")
@@ -355,7 +356,7 @@ TEST_CASE("eight processes that reserve at once never share a subnet")
     }
     std::multiset<std::string> held;
     std::set<std::string> owners;
-    for (const Hold& hold : holds_of(state)) {
+    for (const SubnetReservation& hold : holds_of(state)) {
         held.insert(hold.subnet.text());
         owners.insert(hold.key);
     }

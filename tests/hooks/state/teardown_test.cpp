@@ -26,14 +26,14 @@ void put(const StateDir& state, const Record& record)
     REQUIRE(state.write(record));
 }
 
-Torn torn(const StateDir& state, std::string_view generation = {}, int which = 0)
+TeardownOutcome torn(const StateDir& state, std::string_view generation = {}, int which = 0)
 {
     const auto result = teardown(state, a_key(which), generation);
     REQUIRE_MESSAGE(result, (result ? "" : result.error().what));
     return *result;
 }
 
-Swept swept(const StateDir& state, Sweep mode, std::size_t limit = 0)
+SweepResult swept(const StateDir& state, Sweep mode, std::size_t limit = 0)
 {
     const auto result = gc(state, mode, limit);
     REQUIRE(result);
@@ -90,17 +90,17 @@ TEST_CASE("over all states and owners: what has a live owner stays, all else goe
                 CAPTURE(was);
                 CAPTURE(owned);
                 if (owned) {
-                    CHECK(torn(state) == Torn::still_owned);
+                    CHECK(torn(state) == TeardownOutcome::still_owned);
                     CHECK(swept(state, Sweep::remove).removed.empty());
                     CHECK(whole(state) == before);
                     continue;
                 }
-                CHECK(torn(state) == Torn::removed);
+                CHECK(torn(state) == TeardownOutcome::removed);
                 check_nothing_left(state);
                 const bool held = was == RunState::enforced || was == RunState::ended;
                 CHECK(last_record(state).state == (held ? RunState::ended : RunState::failed));
                 CHECK(last_record(state).ended > 0);
-                CHECK(torn(state) == Torn::nothing_there);
+                CHECK(torn(state) == TeardownOutcome::nothing_there);
             }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("the last record says that a broker was lost where that ends a run")
                 record.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
                                      *parse_target("unix:" + path, Code::invalid_request)}};
                 put(state, record);
-                CHECK(torn(state) == Torn::removed);
+                CHECK(torn(state) == TeardownOutcome::removed);
                 const bool lost = stops && was == RunState::enforced && serves == Serves::no;
                 const std::string added = "broker lost: nobody listens at " + path +
                                           " for endpoint model, seen at teardown";
@@ -138,7 +138,7 @@ TEST_CASE("a broker whose socket is gone is lost too")
     record.endpoints = {{"model", *Port::from(8080, Code::invalid_request),
                          *parse_target("unix:" + (scratch / "none/b"), Code::invalid_request)}};
     put(state, record);
-    CHECK(torn(state) == Torn::removed);
+    CHECK(torn(state) == TeardownOutcome::removed);
     CHECK(last_record(state).reason == "broker lost: nobody listens at " + (scratch / "none/b") +
                                            " for endpoint model, seen at teardown");
 }
@@ -150,7 +150,7 @@ TEST_CASE("a pid that another process has now is no owner")
     Record record = a_record(RunState::enforced);
     record.init = {ourselves().pid, ourselves().start + 1};
     put(state, record);
-    CHECK(torn(state) == Torn::removed);
+    CHECK(torn(state) == TeardownOutcome::removed);
 }
 
 TEST_CASE("what another boot or another pid namespace recorded is left alone")
@@ -167,7 +167,7 @@ TEST_CASE("what another boot or another pid namespace recorded is left alone")
                 record.host_pidns.inode += 1;
             put(state, record);
             const auto before = whole(state);
-            CHECK(torn(state) == Torn::foreign);
+            CHECK(torn(state) == TeardownOutcome::foreign);
             CHECK(swept(state, Sweep::remove).removed.empty());
             CHECK(whole(state) == before);
         }
@@ -179,20 +179,20 @@ TEST_CASE("another generation than asked for is not touched")
     const StateDir state = open_state(scratch);
     put(state, a_record(RunState::enforced));
     const auto before = whole(state);
-    CHECK(torn(state, "ffffffffffffffff") == Torn::foreign);
+    CHECK(torn(state, "ffffffffffffffff") == TeardownOutcome::foreign);
     CHECK(whole(state) == before);
-    CHECK(torn(state, a_generation) == Torn::removed);
+    CHECK(torn(state, a_generation) == TeardownOutcome::removed);
 }
 
 TEST_CASE("nothing there is nothing there, any number of times, and leaves no lock")
 {
     const Scratch scratch;
     const StateDir state = open_state(scratch);
-    CHECK(torn(state) == Torn::nothing_there);
-    CHECK(torn(state, a_generation) == Torn::nothing_there);
+    CHECK(torn(state) == TeardownOutcome::nothing_there);
+    CHECK(torn(state, a_generation) == TeardownOutcome::nothing_there);
     check_nothing_left(state);
     scratch.file("state/locks/" + a_key().text(), 0600); // of one killed as he let go
-    CHECK(torn(state) == Torn::nothing_there);
+    CHECK(torn(state) == TeardownOutcome::nothing_there);
     check_nothing_left(state);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("a record that cannot be read is left alone and named")
     std::ofstream(state.run_path(a_key()) + "/record.json") << "{\"schema\": 99}";
     const auto before = whole(state);
     CHECK(!teardown(state, a_key()));
-    const Swept result = swept(state, Sweep::remove);
+    const SweepResult result = swept(state, Sweep::remove);
     REQUIRE(result.failed.size() == 1);
     CHECK(result.failed[0].starts_with(a_key().text() + ": "));
     CHECK(whole(state) == before);
@@ -238,7 +238,7 @@ TEST_CASE("a dry run says what would go and changes nothing")
     put(state, a_record(RunState::enforced, 2));
     REQUIRE(state.make_run(a_key(3)));
     const auto before = whole(state);
-    const Swept dry = swept(state, Sweep::dry_run);
+    const SweepResult dry = swept(state, Sweep::dry_run);
     CHECK(dry.removed == std::vector{a_key(0).text(), a_key(2).text(), a_key(3).text()});
     CHECK(dry.looked_at == 4);
     CHECK(whole(state) == before);
@@ -323,7 +323,7 @@ TEST_CASE("a creator that was killed is said to be the reason")
     Record record = a_record(RunState::planned);
     record.creator = somebody_gone();
     put(state, record);
-    CHECK(torn(state) == Torn::removed);
+    CHECK(torn(state) == TeardownOutcome::removed);
     CHECK(last_record(state).code == "delegate_failed");
     CHECK(last_record(state).reason ==
           "the process that created the container was gone before it was confined");
@@ -381,7 +381,7 @@ TEST_CASE("config.json is put back on the way out")
     REQUIRE(*kept);
     CHECK((*kept)->reason == "write beside config.json: file exists (EEXIST)");
     std::filesystem::remove(scratch / "bundle/.config.json.anchorhold");
-    CHECK(torn(state) == Torn::removed);
+    CHECK(torn(state) == TeardownOutcome::removed);
     std::ifstream file(scratch / "bundle/config.json");
     CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "original");
     check_nothing_left(state);

@@ -315,7 +315,7 @@ TEST_CASE("what is already known to be wrong is not said again by its consequenc
 {
     EngineSetup setup = setup_of(Engine::podman);
     setup.faults.push_back({FaultKind::shim_missing, "anchorhold-agent", "", ""});
-    const Came known =
+    const TrialOutcome known =
         judge_trial(right("anchorhold-agent"), facts("agent"), {.output = "Error: x"}, setup);
     CHECK(known.word == "not run");
     CHECK(known.sentence == "Error: x");

@@ -44,7 +44,7 @@ TEST_CASE("the relay's words stand before the command")
 {
     Plan plan = nothing();
     plan.command_prefix = {"/dev/anchorhold/relay", "--endpoint", "8080=/a\"b", "--"};
-    const Edited done = edited(R"({"process":{"args":[ "sh" , "-c"],"x":1}})", plan);
+    const EditedConfig done = edited(R"({"process":{"args":[ "sh" , "-c"],"x":1}})", plan);
     CHECK(done.text ==
           R"({"process":{"args":[ "/dev/anchorhold/relay","--endpoint","8080=/a\"b","--","sh" , )"
           R"("-c"],"x":1}})");
@@ -65,7 +65,7 @@ TEST_CASE("without a command there is nothing to put the relay before (C-54)")
     CHECK(refusal(R"({"process":{"args":["a",1]}})", plan) == "process.args[1]: expected a string");
     CHECK(edited(R"({"process":{"args":[""]}})", plan).text ==
           R"({"process":{"args":["relay","--",""]}})");
-    // Where no relay is needed the delegate may judge.
+    // Where no relay is needed the runtime may judge.
     CHECK(edited("{}", nothing()).text == "{}");
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("R18 Docker's hook that plugs the network in is taken out, others stay
 {
     Plan plan = with_hooks();
     plan.hooks = false;
-    const Edited done = edited(
+    const EditedConfig done = edited(
         R"({"hooks":{"prestart":[{"path":"/a","args":["a","b","libnetwork-setkey"]},)"
         R"({"path":"/proc/7/exe","args":["libnetwork-setkey","-exec-root=/run","id"]},{"path":"/c"},)"
         R"({"path":"/usr/bin/dockerd","args":["dockerd","libnetwork-setkey"]}]}})",

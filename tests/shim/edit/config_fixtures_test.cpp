@@ -76,7 +76,7 @@ TEST_CASE("R9 configs as engines write them change at the documented spots alone
         CAPTURE(path);
         const json::Document before = parsed(source_file(path));
         CHECK(check_oci_keys(before.root()).has_value());
-        const Edited once = edited(source_file(path), plan);
+        const EditedConfig once = edited(source_file(path), plan);
         const json::Document after = parsed(once.text);
         CHECK(check_oci_keys(after.root()).has_value());
         CHECK(changed_outside(before.root(), after.root()) == "");

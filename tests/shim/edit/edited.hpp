@@ -18,7 +18,7 @@ inline json::Document parsed(std::string text)
     return *std::move(document);
 }
 
-inline Edited edited(std::string text, const Plan& plan)
+inline EditedConfig edited(std::string text, const Plan& plan)
 {
     const json::Document document = parsed(std::move(text));
     auto result = edit_config(document, plan);

@@ -29,7 +29,7 @@ Plan without_net_caps()
 
 TEST_CASE("proxies leave the environment whatever their spelling; the rest keeps its bytes (C-14)")
 {
-    const Edited done = edited(
+    const EditedConfig done = edited(
         R"({"process":{"env":["HTTP_PROXY=http://u:p@x:1","A=1", "http_proxy=x","A=2","no_proxy=*",)"
         R"("HTTP_PROXY","=x","B=line1\nline2","C=\u0001","PATH=","HTTP_PROXY=again"]}})",
         with_env({}));
@@ -59,7 +59,7 @@ TEST_CASE("the profile's variables replace equal names, all of them")
                  with_env({{"URL", "http://127.0.0.1:8080"}, {"Q", "a\"b"}}))
               .text == R"({"process":{"env":["X=1","URL=http://127.0.0.1:8080","Q=a\"b"]}})");
     // A proxy that the administrator sets is set, and the engine's is gone.
-    const Edited done =
+    const EditedConfig done =
         edited(R"({"process":{"env":["http_proxy=e"]}})", with_env({{"http_proxy", "mine"}}));
     CHECK(done.text == R"({"process":{"env":["http_proxy=mine"]}})");
     CHECK(done.removed_env == std::vector<std::string>{"http_proxy"});
@@ -82,7 +82,7 @@ TEST_CASE("an absent, null or empty environment is made when there is something 
 
 TEST_CASE("the network's capabilities leave all five sets (B-28)")
 {
-    const Edited done = edited(
+    const EditedConfig done = edited(
         R"({"process":{"capabilities":{"bounding":["CAP_NET_RAW","CAP_KILL","CAP_NET_ADMIN"],)"
         R"("effective":["CAP_NET_ADMIN"],"inheritable":["CAP_CHOWN", "CAP_NET_RAW"],)"
         R"("permitted":["CAP_NET_BIND_SERVICE"],"ambient":["CAP_NET_RAW"],"other":["CAP_NET_RAW"]}}})",
@@ -165,7 +165,7 @@ TEST_CASE("worker's ALL_PROXY alone writes nothing: our own environment is not t
 {
     REQUIRE(::setenv("ALL_PROXY", "http://worker:1", 1) == 0);
     const std::string text = R"({"process":{"env":["A=1"]}})";
-    const Edited done = edited(text, exempting());
+    const EditedConfig done = edited(text, exempting());
     CHECK(::unsetenv("ALL_PROXY") == 0);
     CHECK(done.text == text);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds long_enough(60);
 
-Answer shell(const HeldEnd& held, Heed heed, const std::string& script,
+Answer shell(const DeferredSignals& held, OnSignal heed, const std::string& script,
              std::chrono::seconds deadline = long_enough, int input = -1)
 {
     const auto answer = ask(held, heed, "/bin/sh", {"-c", script}, input, deadline);
@@ -25,36 +25,36 @@ Answer shell(const HeldEnd& held, Heed heed, const std::string& script,
 
 TEST_CASE("a child's output, errors and status come apart")
 {
-    const auto held = HeldEnd::hold();
+    const auto held = DeferredSignals::hold();
     REQUIRE(held);
-    const Answer answer = shell(*held, Heed::signals, "echo out; echo err >&2; cat; exit 3");
+    const Answer answer = shell(*held, OnSignal::end_it, "echo out; echo err >&2; cat; exit 3");
     CHECK(answer.out == "out\n");
     CHECK(answer.err == "err\n");
     CHECK(answer.status == 3);
     CHECK(!answer.late);
     CHECK(!answer.good());
-    CHECK(shell(*held, Heed::none, "kill -KILL $$").status == 137);
-    CHECK(shell(*held, Heed::none, "").good());
-    CHECK(!ask(*held, Heed::none, "/nonexistent", {}, -1, long_enough));
+    CHECK(shell(*held, OnSignal::go_on, "kill -KILL $$").status == 137);
+    CHECK(shell(*held, OnSignal::go_on, "").good());
+    CHECK(!ask(*held, OnSignal::go_on, "/nonexistent", {}, -1, long_enough));
 }
 
 TEST_CASE("a file in memory is its input, and has a path meanwhile")
 {
-    const auto held = HeldEnd::hold();
+    const auto held = DeferredSignals::hold();
     REQUIRE(held);
     const std::string text(100'000, 'x');
     const auto file = file_in_memory(text);
     REQUIRE(file);
-    CHECK(shell(*held, Heed::none, "cat", long_enough, file->get()).out == text);
-    CHECK(shell(*held, Heed::none, "cat " + path_of(*file)).out == text);
+    CHECK(shell(*held, OnSignal::go_on, "cat", long_enough, file->get()).out == text);
+    CHECK(shell(*held, OnSignal::go_on, "cat " + path_of(*file)).out == text);
 }
 
 TEST_CASE("at the deadline the whole group is told to end")
 {
-    const auto held = HeldEnd::hold();
+    const auto held = DeferredSignals::hold();
     REQUIRE(held);
     const Answer answer =
-        shell(*held, Heed::none, "sleep 1000 & sleep 1000", std::chrono::seconds(0));
+        shell(*held, OnSignal::go_on, "sleep 1000 & sleep 1000", std::chrono::seconds(0));
     CHECK(answer.late);
     CHECK(answer.status == 128 + SIGTERM);
     CHECK(!answer.good());
@@ -62,13 +62,13 @@ TEST_CASE("at the deadline the whole group is told to end")
 
 TEST_CASE("a signal waits; who heeds it is ended, who does not comes to its end")
 {
-    const auto held = HeldEnd::hold();
+    const auto held = DeferredSignals::hold();
     REQUIRE(held);
     CHECK(!held->came());
     REQUIRE(::raise(SIGTERM) == 0);
     CHECK(held->came());
-    CHECK(shell(*held, Heed::none, "echo done").out == "done\n");
-    CHECK(shell(*held, Heed::signals, "sleep 1000").late);
+    CHECK(shell(*held, OnSignal::go_on, "echo done").out == "done\n");
+    CHECK(shell(*held, OnSignal::end_it, "sleep 1000").late);
     // And it is still there for whom it was meant; here for nobody.
     sigset_t terminate;
     ::sigemptyset(&terminate);
@@ -79,16 +79,16 @@ TEST_CASE("a signal waits; who heeds it is ended, who does not comes to its end"
 
 TEST_CASE("a child has the signals that we had")
 {
-    const auto held = HeldEnd::hold();
+    const auto held = DeferredSignals::hold();
     REQUIRE(held);
-    CHECK(shell(*held, Heed::none, "kill -TERM $$; echo deaf").status == 128 + SIGTERM);
+    CHECK(shell(*held, OnSignal::go_on, "kill -TERM $$; echo deaf").status == 128 + SIGTERM);
 }
 
 TEST_CASE("what was ignored is not held")
 {
     const auto before = ::signal(SIGHUP, SIG_IGN); // as nohup(1) has it
     {
-        const auto held = HeldEnd::hold();
+        const auto held = DeferredSignals::hold();
         REQUIRE(held);
         REQUIRE(::raise(SIGHUP) == 0);
         CHECK(!held->came());

@@ -34,7 +34,7 @@ Session session_with(const std::vector<std::string>& rest)
     Session session;
     session.rest = rest;
     session.invocation = read_invocation(rest, Flavour::runc);
-    session.delegate = "/usr/sbin/runc";
+    session.runtime = "/usr/sbin/runc";
     return session;
 }
 

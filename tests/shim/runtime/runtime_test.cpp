@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/runtime/child.hpp"
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <unistd.h>
 
-namespace anchorhold::delegate_test {
+namespace anchorhold::runtime_test {
 
 using namespace runtime;
 namespace {
@@ -18,7 +18,7 @@ std::string refusal(const Result<std::string>& result)
     return result ? "found " + *result : result.error().what;
 }
 
-Result<Caught> shell(const std::string& script)
+Result<ProgramOutput> shell(const std::string& script)
 {
     return run_quietly("/bin/sh", {"-c", script});
 }
@@ -27,18 +27,18 @@ Result<Caught> shell(const std::string& script)
 
 TEST_CASE("R6 a runtime that was named is fit or refused, never passed over")
 {
-    CHECK(find_delegate("/bin/sh", "/bin/cat") == "/bin/sh");
-    CHECK(find_delegate(std::nullopt, "/bin/cat") == "/bin/cat");
-    CHECK(refusal(find_delegate("runc", {})) == "runtime \"runc\" is not absolute");
-    CHECK(refusal(find_delegate("/", {})) == "runtime \"/\" is not an executable file");
-    CHECK(refusal(find_delegate("/etc/passwd", {})) ==
+    CHECK(find_runtime("/bin/sh", "/bin/cat") == "/bin/sh");
+    CHECK(find_runtime(std::nullopt, "/bin/cat") == "/bin/cat");
+    CHECK(refusal(find_runtime("runc", {})) == "runtime \"runc\" is not absolute");
+    CHECK(refusal(find_runtime("/", {})) == "runtime \"/\" is not an executable file");
+    CHECK(refusal(find_runtime("/etc/passwd", {})) ==
           "runtime \"/etc/passwd\" is not an executable file");
-    CHECK(refusal(find_delegate("/proc/self/exe", {})) ==
+    CHECK(refusal(find_runtime("/proc/self/exe", {})) ==
           "runtime \"/proc/self/exe\" is anchorhold itself; name the runtime below it");
-    CHECK(refusal(find_delegate({}, "/nowhere/runc")) ==
+    CHECK(refusal(find_runtime({}, "/nowhere/runc")) ==
           "look at the runtime \"/nowhere/runc\": it is not there (ENOENT)");
-    CHECK(find_delegate("/nowhere", {}).error().code == Code::invalid_request);
-    CHECK(find_delegate({}, "/nowhere").error().code == Code::invalid_policy);
+    CHECK(find_runtime("/nowhere", {}).error().code == Code::invalid_request);
+    CHECK(find_runtime({}, "/nowhere").error().code == Code::invalid_policy);
 }
 
 TEST_CASE("the search takes the first that is fit")
@@ -52,15 +52,15 @@ TEST_CASE("the search takes the first that is fit")
 
 TEST_CASE("the exit status is the one a shell would report")
 {
-    CHECK(run_delegate("/bin/sh", {"-c", "exit 0"}) == 0);
-    CHECK(run_delegate("/bin/sh", {"-c", "exit 255"}) == 255);
-    CHECK(run_delegate("/bin/sh", {"-c", "kill -KILL $$"}) == 128 + 9);
-    CHECK(run_delegate("/bin/sh", {"-c", "kill -TERM $$"}) == 128 + 15);
+    CHECK(run_runtime("/bin/sh", {"-c", "exit 0"}) == 0);
+    CHECK(run_runtime("/bin/sh", {"-c", "exit 255"}) == 255);
+    CHECK(run_runtime("/bin/sh", {"-c", "kill -KILL $$"}) == 128 + 9);
+    CHECK(run_runtime("/bin/sh", {"-c", "kill -TERM $$"}) == 128 + 15);
 }
 
 TEST_CASE("a program that cannot be executed is an error, not a status")
 {
-    const auto missing = run_delegate("/nowhere/runc", {"create"});
+    const auto missing = run_runtime("/nowhere/runc", {"create"});
     REQUIRE_FALSE(missing);
     CHECK(missing.error().what == "run \"/nowhere/runc\": it is not there (ENOENT)");
     CHECK(missing.error().code == Code::delegate_failed);
@@ -100,4 +100,4 @@ TEST_CASE("R5 LISTEN_PID follows when it named us, else it is left alone")
     CHECK(shell("[ -z \"${LISTEN_PID+x}\" ]")->status == 0);
 }
 
-} // namespace anchorhold::delegate_test
+} // namespace anchorhold::runtime_test

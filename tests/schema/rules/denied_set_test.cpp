@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/rules/remembered.hpp"
+#include "schema/rules/denied_set.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,15 +12,15 @@ using Destinations = std::vector<Denied>;
 TEST_CASE("a destination is recorded once, with the time of its last attempt, oldest first")
 {
     Record record;
-    remember(record, {{{"192.0.2.9", 80, false, 100}, {"192.0.2.8", 80, false, 90}}, false, 2});
+    add_denied(record, {{{"192.0.2.9", 80, false, 100}, {"192.0.2.8", 80, false, 90}}, false, 2});
     CHECK(record.denied ==
           Destinations{{"192.0.2.8", 80, false, 90}, {"192.0.2.9", 80, false, 100}});
-    remember(record, {{{"192.0.2.8", 80, false, 200},
-                       {"192.0.2.8", 80, true, 95},
-                       {"192.0.2.8", 81, false, 150},
-                       {"192.0.2.9", 80, false, 50}},
-                      false,
-                      5});
+    add_denied(record, {{{"192.0.2.8", 80, false, 200},
+                         {"192.0.2.8", 80, true, 95},
+                         {"192.0.2.8", 81, false, 150},
+                         {"192.0.2.9", 80, false, 50}},
+                        false,
+                        5});
     CHECK(record.denied == Destinations{{"192.0.2.8", 80, true, 95},
                                         {"192.0.2.9", 80, false, 100},
                                         {"192.0.2.8", 81, false, 150},
@@ -30,48 +30,48 @@ TEST_CASE("a destination is recorded once, with the time of its last attempt, ol
 TEST_CASE("what is told again changes nothing, nor does a second more or less")
 {
     Record record;
-    remember(record, {{{"192.0.2.9", 80, false, 100}, {"2001:db8::9", 53, true, 101}}, false, 7});
+    add_denied(record, {{{"192.0.2.9", 80, false, 100}, {"2001:db8::9", 53, true, 101}}, false, 7});
     const Record once = record;
     for (const std::int64_t later : {0, 1, -1}) {
-        remember(record,
-                 {{{"2001:db8::9", 53, true, 101 + later}, {"192.0.2.9", 80, false, 100 + later}},
-                  false,
-                  7});
+        add_denied(record,
+                   {{{"2001:db8::9", 53, true, 101 + later}, {"192.0.2.9", 80, false, 100 + later}},
+                    false,
+                    7});
         CHECK(record == once);
     }
-    remember(record, {{{"192.0.2.9", 80, false, 102}}, false, 7});
+    add_denied(record, {{{"192.0.2.9", 80, false, 102}}, false, 7});
     CHECK(record.denied.back() == Denied{"192.0.2.9", 80, false, 102});
 }
 
 TEST_CASE("a table that is replaced takes nothing along, and what the next one counts is added")
 {
     Record record;
-    remember(record, {{{"192.0.2.9", 80, false, 100}}, false, 7});
-    begin_anew(record);
-    remember(record, {{}, false, 0});
+    add_denied(record, {{{"192.0.2.9", 80, false, 100}}, false, 7});
+    begin_denied_anew(record);
+    add_denied(record, {{}, false, 0});
     CHECK(record.denied == Destinations{{"192.0.2.9", 80, false, 100}});
     CHECK(record.drops == 7);
-    remember(record, {{{"192.0.2.8", 80, false, 110}}, false, 9});
-    remember(record, {{{"192.0.2.8", 80, false, 110}}, false, 9});
+    add_denied(record, {{{"192.0.2.8", 80, false, 110}}, false, 9});
+    add_denied(record, {{{"192.0.2.8", 80, false, 110}}, false, 9});
     CHECK(record.denied.size() == 2);
     CHECK(record.drops == 16);
-    remember(record, {{}, false, 2}); // replaced by somebody else
+    add_denied(record, {{}, false, 2}); // replaced by somebody else
     CHECK(record.drops == 18);
-    remember(record, {{}, false, 3});
+    add_denied(record, {{}, false, 3});
     CHECK(record.drops == 19);
 }
 
 TEST_CASE("a record has room for so many destinations, of which the newest stay")
 {
     Record record;
-    Remembered seen;
+    DeniedSet seen;
     for (std::size_t i = 0; i < most_denied; ++i)
         seen.denied.push_back(
             {"192.0.2.9", static_cast<std::uint16_t>(i), false, static_cast<std::int64_t>(i)});
-    remember(record, seen);
+    add_denied(record, seen);
     CHECK(record.denied == seen.denied);
     CHECK(!record.more_denied);
-    remember(record, {{{"192.0.2.9", 0, true, 10000}}, false, 0});
+    add_denied(record, {{{"192.0.2.9", 0, true, 10000}}, false, 0});
     CHECK(record.denied.size() == most_denied);
     CHECK(record.more_denied);
     CHECK(record.denied.front() == Denied{"192.0.2.9", 1, false, 1});
@@ -81,12 +81,12 @@ TEST_CASE("a record has room for so many destinations, of which the newest stay"
 TEST_CASE("that a table was full once is never forgotten")
 {
     Record record;
-    remember(record, {{{"192.0.2.9", 80, false, 100}}, false, 1});
+    add_denied(record, {{{"192.0.2.9", 80, false, 100}}, false, 1});
     CHECK(!record.more_denied);
-    remember(record, {{}, true, 1});
+    add_denied(record, {{}, true, 1});
     CHECK(record.more_denied);
-    begin_anew(record);
-    remember(record, {{}, false, 0});
+    begin_denied_anew(record);
+    add_denied(record, {{}, false, 0});
     CHECK(record.more_denied);
 }
 

@@ -7,7 +7,7 @@
 
 namespace anchorhold::rules {
 
-struct Remembered {
+struct DeniedSet {
     std::vector<Denied> denied;
     bool full = false;         // then what came later is not in it
     std::uint64_t packets = 0; // that were refused since it was loaded
@@ -17,8 +17,8 @@ constexpr std::size_t most_denied = 4096; // of a record; then the oldest go
 
 // Adds it to the record, each destination once, with the time of its last attempt. What the same
 // table was seen to remember before makes no difference.
-void remember(Record& record, const Remembered& seen);
+void add_denied(Record& record, const DeniedSet& seen);
 // The table was replaced; what the next one counts comes on top.
-void begin_anew(Record& record);
+void begin_denied_anew(Record& record);
 
 } // namespace anchorhold::rules

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/rules/remembered.hpp"
+#include "schema/rules/denied_set.hpp"
 
 #include <algorithm>
 #include <map>
@@ -19,7 +19,7 @@ DeniedPlace place_of(const Denied& one)
 
 } // namespace
 
-void remember(Record& record, const Remembered& seen)
+void add_denied(Record& record, const DeniedSet& seen)
 {
     std::map<DeniedPlace, std::int64_t> last;
     for (const Denied& one : record.denied)
@@ -41,11 +41,11 @@ void remember(Record& record, const Remembered& seen)
     if (record.denied.size() > most_denied)
         record.denied.erase(record.denied.begin(), record.denied.end() - most_denied);
     if (record.drops_before + seen.packets < record.drops)
-        begin_anew(record); // by somebody who did not tell us
+        begin_denied_anew(record); // by somebody who did not tell us
     record.drops = record.drops_before + seen.packets;
 }
 
-void begin_anew(Record& record)
+void begin_denied_anew(Record& record)
 {
     record.drops_before = record.drops;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/runtime/delegate.hpp"
+#include "shim/runtime/runtime.hpp"
 
 #include "hooks/state/owned_path.hpp"
 
@@ -55,8 +55,8 @@ Result<std::string> first_fit(const std::vector<std::string>& paths)
                 "no runtime at " + tried + "; install runc or crun, or name one in the policy");
 }
 
-Result<std::string> find_delegate(const std::optional<std::string>& option,
-                                  const std::optional<std::string>& from_policy)
+Result<std::string> find_runtime(const std::optional<std::string>& option,
+                                 const std::optional<std::string>& from_policy)
 {
     if (option)
         return named(*option, Code::invalid_request);
@@ -74,7 +74,7 @@ std::vector<char*> argument_vector(const std::string& path, const std::vector<st
     return argv;
 }
 
-Error exec_delegate(const std::string& path, const std::vector<std::string>& rest)
+Error exec_runtime(const std::string& path, const std::vector<std::string>& rest)
 {
     ::execv(path.c_str(), argument_vector(path, rest).data());
     return system_error("run " + in_quotes(path), errno, Code::delegate_failed);
