@@ -29,9 +29,9 @@ Result<rules::DeniedSet> ask_table(net::Netlink& nftables)
 
 } // namespace
 
-std::string kept_netns(const state::StateDir& state, const Record& record)
+std::string kept_netns(const state::StateDir& state, const std::string& key)
 {
-    return state.path() + "/runs/" + record.key + "/netns";
+    return state.path() + "/runs/" + key + "/netns";
 }
 
 Status note_denied(Record& record, net::Conversations& inside)
@@ -47,7 +47,7 @@ Status note_denied(Record& record, net::Conversations& inside)
 
 Status note_denied(const state::StateDir& state, Record& record)
 {
-    UniqueFd kept(::open(kept_netns(state, record).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    UniqueFd kept(::open(kept_netns(state, record.key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!kept || record.posture != Posture::filtered)
         return {}; // `up` did not get that far
     const net::Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/network.hpp"
+#include "hooks/unplug.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 

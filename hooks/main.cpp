@@ -10,11 +10,11 @@
 // (it prints what it removed, a line each). Needs no environment. Silent when it worked; else one
 // line, and `down` exits 0 anyway: what it left is gc's.
 #include "hooks/denied.hpp"
-#include "hooks/network.hpp"
 #include "hooks/orphans.hpp"
 #include "hooks/privileges.hpp"
 #include "hooks/probe_network.hpp"
 #include "hooks/resolve.hpp"
+#include "hooks/unplug.hpp"
 #include "hooks/verbs.hpp"
 
 #include <algorithm>

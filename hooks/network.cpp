@@ -7,7 +7,6 @@
 #include "hooks/network.hpp"
 
 #include "hooks/denied.hpp"
-#include "hooks/elsewhere.hpp"
 #include "hooks/net/routed.hpp"
 #include "hooks/net/routes.hpp"
 #include "hooks/net/veth.hpp"
@@ -17,6 +16,7 @@
 #include "hooks/state/probe.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/subnets.hpp"
+#include "hooks/unplug.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/rules/always_denied.hpp"
 
@@ -33,19 +33,6 @@ namespace anchorhold {
 namespace {
 
 constexpr std::size_t most_asked = 32; // addresses of an allow list; a question takes 15 us
-constexpr std::chrono::seconds
-    patience_for_teardown(5); // of a teardown, which has no runtime waiting
-
-Status unless_gone(Status done)
-{
-    return !done && done.error().number == ENODEV ? Status() : done;
-}
-
-Status remove_leftover(net::Netlink& route, const std::string& name)
-{
-    const net::Step step = net::remove_link_named(name);
-    return unless_gone(route.send({&step, 1}));
-}
 
 std::unexpected<Error> changed(const std::string& link, const std::string& what)
 {
@@ -159,33 +146,11 @@ Status check_forwarding(const rules::Network& network, Record& record)
 
 Status keep_netns(const state::StateDir& state, const Record& record, const net::Netns& netns)
 {
-    const std::string place = kept_netns(state, record);
+    const std::string place = kept_netns(state, record.key);
     const std::string self = "/proc/self/fd/" + std::to_string(netns.fd.get());
     const UniqueFd file(::open(place.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400));
     if (!file || ::mount(self.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
         return fail_errno("keep the container's network namespace at " + place, errno);
-    return {};
-}
-
-void unkeep_netns(const state::StateDir& state, const Record& record)
-{
-    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
-}
-
-Status release_subnets(const state::StateDir& state, const Record& record)
-{
-    AH_TRY(const RunKey key, RunKey::parse(record.key));
-    if (record.network && record.network->subnet)
-        return state::release_subnet(state, key, record.generation, *record.network->subnet);
-    // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
-    const auto listed = state::reserved_subnets(state);
-    if (!listed && listed.error().number == ENOENT)
-        return {}; // nobody has reserved anything yet
-    AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
-    for (const state::SubnetReservation& hold : holds) {
-        if (hold.key == key.text())
-            AH_CHECK(state::release_subnet(state, key, hold.generation, hold.subnet));
-    }
     return {};
 }
 
@@ -346,36 +311,6 @@ Status check_link(const Record& record, net::Conversations& inside, const state:
                           .mac = net::mac_of(outer.name, net::End::inside)};
     return check_end(inside.route, inner, network.subnet->inside(),
                      std::string(rules::inside_link) + " of the container", nullptr);
-}
-
-Status unplug(const state::StateDir& state, Record& record)
-{
-    if (const auto noted = note_denied(state, record); !noted)
-        record.advice.push_back("what was refused is not known: " + noted.error().what);
-    AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
-    if (here != record.host_netns) {
-        AH_CHECK(check_all_gone(record));
-        unkeep_netns(state, record);
-        return release_subnets(state, record);
-    }
-    const state::Deadline deadline(patience_for_teardown);
-    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
-    const std::string name = rules::link_name(record.key);
-    // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
-    // period of the kernel's; in this order they pass it together. The link may end meanwhile by
-    // itself, with the namespace of its other end.
-    AH_TRY(const auto link, net::find_link(route, name));
-    if (link) {
-        const net::Step down = net::set_link(*link, net::Flag::down);
-        AH_CHECK(unless_gone(route.send({&down, 1})));
-    }
-    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
-    const auto dropped = nft::drop_rules(state, record, nftables, deadline);
-    AH_CHECK(remove_leftover(route, name));
-    // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
-    unkeep_netns(state, record);
-    AH_CHECK(dropped);
-    return release_subnets(state, record);
 }
 
 } // namespace anchorhold

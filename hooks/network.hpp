@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link and the host's rules of a sealed or filtered run: made, held, taken away.
+// The link and the host's rules of a sealed or filtered run: made and held.
 #pragma once
 
 #include "hooks/net/netns.hpp"
@@ -28,10 +28,5 @@ Status open_link(Record& record, net::Conversations& inside, const state::Deadli
 // more at the host's end is only noted where there are notes, for it opens nothing.
 Status check_link(const Record& record, net::Conversations& inside, const state::Deadline& deadline,
                   std::vector<std::string>* notes);
-
-// Everything of this run outside the container's namespace, by its key alone; what is not there is
-// no error. The subnet is free again only when the link is gone: a descriptor of the namespace that
-// somebody keeps would keep the container's end alive.
-Status unplug(const state::StateDir& state, Record& record);
 
 } // namespace anchorhold

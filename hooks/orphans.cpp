@@ -5,11 +5,11 @@
 
 #include "hooks/net/netns.hpp"
 #include "hooks/net/routes.hpp"
-#include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"
 #include "hooks/nft/host_table.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/subnets.hpp"
+#include "hooks/unplug.hpp"
 #include "schema/file_identity.hpp"
 
 #include <algorithm>
@@ -194,18 +194,6 @@ Result<Living> who_lives(const Remains& remains, net::Netlink& route)
     return living;
 }
 
-// A run that is nothing but its key: all that can bear it goes.
-Result<Record> nobody(const std::string& key)
-{
-    Record record;
-    record.key = key;
-    record.posture = Posture::filtered;
-    record.technique = Technique::veth;
-    record.network = rules::Network();
-    AH_TRY(record.host_netns, state::namespace_of(0, "net"));
-    return record;
-}
-
 // Whether it was removed.
 Result<bool> remove_orphan(const state::StateDir& state, const std::string& text)
 {
@@ -215,8 +203,7 @@ Result<bool> remove_orphan(const state::StateDir& state, const std::string& text
     AH_TRY(const auto lock, state::RunLock::try_take(state, key));
     if (!lock || state.has_run(key))
         return false;
-    AH_TRY(Record record, nobody(text));
-    AH_CHECK(unplug(state, record));
+    AH_CHECK(unplug_orphan(state, key));
     return true;
 }
 
@@ -228,12 +215,11 @@ Status remove_guests(const state::StateDir& state, std::vector<rules::Prefix> gu
     });
     if (guests.empty())
         return {};
-    Record record;
-    record.posture = Posture::filtered;
-    record.technique = Technique::in_place;
-    record.network = rules::Network();
-    record.network->guest = guests;
-    AH_CHECK(nft::drop_rules(state, record, nftables, state::Deadline(patience_for_orphans)));
+    nft::HostRun run{
+        .key = {}, .posture = Posture::filtered, .technique = Technique::in_place, .network = {}};
+    run.network.guest = guests;
+    AH_CHECK(
+        nft::drop_rules(state, std::move(run), nftables, state::Deadline(patience_for_orphans)));
     for (const rules::Prefix& guest : guests)
         swept.removed.push_back(guest.text());
     return {};

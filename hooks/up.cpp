@@ -9,6 +9,7 @@
 #include "hooks/state/files.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
+#include "hooks/unplug.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
 

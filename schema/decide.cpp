@@ -129,6 +129,18 @@ Status decide_allowlist(const Request& request, const HostCaps& host, GivenNetns
 
 } // namespace
 
+std::optional<Decision> leave_alone(const Request& request)
+{
+    if (request.egress != Egress::open || !request.endpoints.empty() || !request.env.empty())
+        return std::nullopt;
+    return Decision{.asked = request.asked,
+                    .posture = Posture::open,
+                    .technique = Technique::none,
+                    .why = request.why,
+                    .detail = {},
+                    .untouched = true};
+}
+
 Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns given)
 {
     AH_CHECK(check_available(request));
@@ -142,7 +154,7 @@ Result<Decision> decide(const Request& request, const HostCaps& host, GivenNetns
     case Egress::open:
         decision.posture = Posture::open;
         decision.technique = request.endpoints.empty() ? Technique::none : Technique::relay;
-        decision.untouched = request.endpoints.empty() && request.env.empty();
+        decision.untouched = leave_alone(request).has_value();
         break;
     }
     return decision;
@@ -154,9 +166,7 @@ bool is_left_alone(const Policy& policy, const std::optional<std::string>& optio
     const auto choice = choose_profile(policy, {}, option, argv0);
     const auto request = choice ? resolve(policy, {}, *choice, id)
                                 : Result<Request>(std::unexpected(choice.error()));
-    const auto decision = request ? decide(*request, HostCaps{true, true, true, true})
-                                  : Result<Decision>(std::unexpected(request.error()));
-    return decision && decision->untouched;
+    return request && leave_alone(*request).has_value();
 }
 
 std::string sentence_for(const Request& request, const Decision& decision)

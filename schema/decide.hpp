@@ -44,6 +44,9 @@ struct Decision { // one that nobody filled in is the safe one
 Result<Decision> decide(const Request& request, const HostCaps& host,
                         GivenNetns given = GivenNetns::fresh);
 
+// Returns the decision for a request that needs nothing of any host: egress open, nothing to add.
+std::optional<Decision> leave_alone(const Request& request);
+
 // Would a container that asks for nothing be left untouched, on any host?
 bool is_left_alone(const Policy& policy, const std::optional<std::string>& option,
                    const std::optional<std::string>& argv0, const ContainerId& id);

@@ -125,6 +125,19 @@ words::Flavour flavour_behind(const std::string& path)
     return words::flavour_of(target ? *target : path);
 }
 
+// Returns the first of our own option's fault and the errors among the results.
+template <typename... Results>
+std::optional<Error> creation_obstacle(const std::optional<Error>& wrong, const Results&... results)
+{
+    std::optional<Error> first = wrong;
+    const auto keep = [&first](const auto& result) {
+        if (!first && !result)
+            first = result.error();
+    };
+    (keep(results), ...);
+    return first;
+}
+
 } // namespace
 
 std::optional<std::string> profile_in_name(std::string_view argv0)
@@ -169,17 +182,14 @@ Session open_session(std::span<const char* const> argv)
         session.obstacle = std::move(path).error();
     }
     session.invocation = words::read_invocation(session.rest, flavour_behind(session.runtime));
-    if (session.invocation.verb == words::Verb::other)
+    if (session.invocation.verb == words::Verb::other) {
+        session.creation_obstacle = creation_obstacle(split.wrong, session.policy, state_path);
         return session;
+    }
     const auto root = root_of(session.invocation);
     if (root)
         session.root = *root;
-    for (const auto* const trouble : {&root, &state_path}) {
-        if (session.policy && !*trouble)
-            session.policy = std::unexpected(trouble->error());
-    }
-    if (split.wrong)
-        session.policy = std::unexpected(*std::move(split.wrong));
+    session.creation_obstacle = creation_obstacle(split.wrong, session.policy, root, state_path);
     return session;
 }
 
@@ -192,8 +202,8 @@ Result<int> carry_out(const Session& session)
     case words::Verb::run:
     case words::Verb::restore:
         AH_CHECK(words::check_words(session.invocation));
-        if (!session.policy)
-            return std::unexpected(session.policy.error());
+        if (session.creation_obstacle)
+            return std::unexpected(*session.creation_obstacle);
         return verbs::create_or_run(session);
     case words::Verb::start: return verbs::start_container(session);
     case words::Verb::exec: return verbs::exec_process(session);

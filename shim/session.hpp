@@ -20,12 +20,15 @@ struct Session {
     words::Invocation invocation;
     std::optional<std::string> argv0_profile; // "ci" when called as anchorhold-ci
     std::string policy_path;
-    // An Error when nothing may be created: the file is broken, or an option of ours was wrong.
-    Result<Policy> policy = Policy();
-    std::string runtime;           // empty: `obstacle` says why there is none
-    std::optional<Error> obstacle; // of everything but our own subcommands
-    std::string state_path;        // empty: there is no place for state, so nothing is created
-    std::string root;              // resolved; of --root or the runtime's default
+    Result<Policy> policy = Policy(); // an Error: the file is broken
+    std::string runtime;              // empty: `obstacle` says why there is none
+    // Why nothing is done but our own subcommands: there is no runtime.
+    std::optional<Error> obstacle;
+    // Why nothing is created: an option of ours was wrong, the policy is broken, or there is no
+    // place for state or for the runtime's root.
+    std::optional<Error> creation_obstacle;
+    std::string state_path; // empty: there is no place for state, so nothing is created
+    std::string root;       // resolved; of --root or the runtime's default
 };
 
 // Reads the command line and the policy, finds the runtime. With a broken policy the runtime is

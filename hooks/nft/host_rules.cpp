@@ -15,12 +15,6 @@ namespace {
 
 constexpr int most_tries = 100; // each takes a millisecond or less
 
-HostRun host_run(const Record& record)
-{
-    return {record.key, record.posture, record.technique,
-            record.network.value_or(rules::Network())};
-}
-
 Result<bool> stands(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const auto planned, host_rules_lines(run));
@@ -81,6 +75,12 @@ Status drop_with_unused(net::Netlink& nftables, const HostRun& run)
 
 } // namespace
 
+HostRun host_run(const Record& record)
+{
+    return {record.key, record.posture, record.technique,
+            record.network.value_or(rules::Network())};
+}
+
 Status put_host_rules(const state::StateDir& state, const Record& record,
                       const state::Deadline& deadline)
 {
@@ -114,13 +114,13 @@ Status drop_guests(const state::StateDir& state, const Record& record,
     return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
 }
 
-Status drop_rules(const state::StateDir& state, const Record& record, net::Netlink& nftables,
+Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftables,
                   const state::Deadline& deadline)
 {
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
-    HostRun own = host_run(record); // under the lock: records name their guests before rules do
-    AH_TRY(own.network.guest, unclaimed_guests(state, std::move(own.network.guest), record.key));
-    return drop_with_unused(nftables, own);
+    // Under the lock: records name their guests before rules do.
+    AH_TRY(run.network.guest, unclaimed_guests(state, std::move(run.network.guest), run.key));
+    return drop_with_unused(nftables, run);
 }
 
 Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state,

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "hooks/net/netlink.hpp"
+#include "hooks/nft/host_table.hpp"
 #include "hooks/state/state_dir.hpp"
 
 namespace anchorhold::nft {
+
+// Returns the part of a record that the host's rules are made of.
+HostRun host_run(const Record& record);
 
 // Loads and reads back; a difference is an error.
 Status put_host_rules(const state::StateDir& state, const Record& record,
@@ -20,9 +24,10 @@ Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Recor
 Status drop_guests(const state::StateDir& state, const Record& record,
                    std::vector<rules::Prefix> gone, const state::Deadline& deadline);
 
-// The run's own, and what nobody needs after it. Addresses come round: of a run in place,
-// those that another run has by now stay. `nftables` is the caller's to close: that takes long.
-Status drop_rules(const state::StateDir& state, const Record& record, net::Netlink& nftables,
+// Removes the run's rules, and of the shared ones those that no other run needs. Addresses are used
+// again: of a run in place, those that another run has by now keep their rules. `nftables` is the
+// caller's to close, which takes long.
+Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftables,
                   const state::Deadline& deadline);
 
 // Of `guests` those that no run's record claims, that of the key `but_by` left out; none at all

@@ -9,45 +9,45 @@
 
 namespace anchorhold::prepare {
 
-Result<Record> first_record(const Session& session, const Prepared& prepared, const ContainerId& id)
+Result<Record> first_record(const Session& session, const PreparedRun& run, const ContainerId& id)
 {
     Record record;
     record.key = RunKey::of(session.root, id).text();
     record.id = id.text();
     record.root = session.root;
-    record.generation = prepared.plan.generation;
-    record.requested = prepared.request.asked;
-    record.profile = prepared.request.profile.name;
-    if (prepared.pod.holder)
-        record.pod = run_name(*prepared.pod.holder);
-    record.posture = prepared.decision.posture;
-    record.technique = prepared.decision.technique;
-    record.relay = prepared.plan.relay;
-    record.on_broker_lost = prepared.plan.on_broker_lost;
-    record.why = prepared.decision.why;
-    record.reason = prepared.decision.detail;
-    record.endpoints = prepared.request.endpoints;
-    for (const rules::AllowRule& rule : prepared.request.allow)
+    record.generation = run.planned.plan.generation;
+    record.requested = run.chosen.request.asked;
+    record.profile = run.chosen.request.profile.name;
+    if (run.chosen.pod.holder)
+        record.pod = run_name(*run.chosen.pod.holder);
+    record.posture = run.chosen.decision.posture;
+    record.technique = run.chosen.decision.technique;
+    record.relay = run.planned.plan.relay;
+    record.on_broker_lost = run.planned.plan.on_broker_lost;
+    record.why = run.chosen.decision.why;
+    record.reason = run.chosen.decision.detail;
+    record.endpoints = run.chosen.request.endpoints;
+    for (const rules::AllowRule& rule : run.chosen.request.allow)
         record.allow.push_back(text_of(rule));
-    if (!prepared.joins_pod()) // else it is the pod's to take away
-        record.network = prepared.network;
-    record.sentence = sentence_for(prepared.request, prepared.decision);
-    for (const inspect::Finding& finding : prepared.inspection.voids)
+    if (!run.chosen.joins_pod()) // else it is the pod's to take away
+        record.network = run.seen.network;
+    record.sentence = sentence_for(run.chosen.request, run.chosen.decision);
+    for (const inspect::Finding& finding : run.planned.voids)
         record.voids.push_back(finding.where + ": " + finding.what);
-    record.other_channels = prepared.inspection.other_channels;
-    record.advice = prepared.inspection.advice;
-    record.sources = prepared.inspection.sources;
-    std::erase_if(record.sources, [&prepared](const BindSource& source) { // ours lies on it
-        return (prepared.plan.cover_resolv_conf && source.destination == "/etc/resolv.conf") ||
-               (prepared.plan.cover_hosts && source.destination == "/etc/hosts");
+    record.other_channels = run.seen.inspection.other_channels;
+    record.advice = run.seen.inspection.advice;
+    record.sources = run.seen.inspection.sources;
+    std::erase_if(record.sources, [&run](const BindSource& source) { // ours lies on it
+        return (run.planned.plan.cover_resolv_conf && source.destination == "/etc/resolv.conf") ||
+               (run.planned.plan.cover_hosts && source.destination == "/etc/hosts");
     });
-    record.replaced_netns = prepared.inspection.replaced_netns;
-    record.removed_env = prepared.edited.removed_env;
-    record.removed_caps = prepared.edited.removed_caps;
-    record.removed_hooks = prepared.edited.removed_hooks;
+    record.replaced_netns = run.seen.inspection.replaced_netns;
+    record.removed_env = run.planned.edited.removed_env;
+    record.removed_caps = run.planned.edited.removed_caps;
+    record.removed_hooks = run.planned.edited.removed_hooks;
     record.delegate = session.runtime;
-    record.bundle = prepared.bundle.path();
-    record.config_digest = sha256_hex(prepared.edited.text);
+    record.bundle = run.asked.bundle.path();
+    record.config_digest = sha256_hex(run.planned.edited.text);
     record.created = std::time(nullptr);
     AH_TRY(record.boot_id, state::boot_id(), "write the record");
     AH_TRY(record.host_netns, state::namespace_of(0, "net"), "write the record");

@@ -6,7 +6,6 @@
 namespace anchorhold::prepare {
 
 // The record of a prepared run as it is first written: state planned.
-Result<Record> first_record(const Session& session, const Prepared& prepared,
-                            const ContainerId& id);
+Result<Record> first_record(const Session& session, const PreparedRun& run, const ContainerId& id);
 
 } // namespace anchorhold::prepare

@@ -65,11 +65,10 @@ Status find_netns(const Session& session, json::View config, PodPlace& place)
 
 } // namespace
 
-bool makes_pods(const Session& session)
+bool makes_pods(const Policy& policy, const ProfileChoice& choice)
 {
-    const auto choice =
-        choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile);
-    const Profile* const profile = choice ? session.policy->find(choice->name) : nullptr;
+    const bool annotated = choice.by == ChosenBy::annotation;
+    const Profile* const profile = policy.find(annotated ? policy.fallback : choice.name);
     return profile != nullptr && profile->cri;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "schema/json/json.hpp"
+#include "schema/request.hpp"
 #include "shim/session.hpp"
 
 #include <cstdint>
@@ -20,10 +21,11 @@ struct PodPlace {
     std::vector<std::int64_t> inits; // pids: its first process, and those of who joined it
 };
 
-// Does the operator's choice of a profile (never an annotation's) mark this handler?
-bool makes_pods(const Session& session);
+// Does the operator's choice of a profile mark this handler as one whose engine makes pods? Where
+// an annotation chose, the operator's choice is the policy's default.
+bool makes_pods(const Policy& policy, const ProfileChoice& choice);
 
-// Refuses (posture_unavailable) who would be open in a network that a confined run holds: a process
+// Refuses (posture_unavailable) an open container in a network that a confined run holds: a process
 // with capabilities over it could undo what confines the others.
 Status stay_out_of_cells(const Session& session, json::View config);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/reachability.hpp"
+#include "shim/prepare/chosen.hpp"
 #include "shim/prepare/pinned_names.hpp"
-#include "shim/prepare/prepare.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <arpa/inet.h>
@@ -24,8 +24,9 @@ struct Wish {
 Result<Wish> of_bundle(const Session& session, const std::string& bundle)
 {
     AH_TRY(const ContainerId id, ContainerId::parse("checked"));
-    AH_TRY(prepare::Prepared prepared, prepare::prepare(session, bundle, id, "0000000000000000"));
-    return Wish{std::move(prepared.request), std::move(prepared.decision)};
+    AH_TRY(const prepare::AskedRun asked, prepare::read_asked(bundle));
+    AH_TRY(prepare::ChosenRun chosen, prepare::choose(session, asked, id));
+    return Wish{std::move(chosen.request), std::move(chosen.decision)};
 }
 
 // Of a run that asks for nothing, on a host that can do all that this version knows.
@@ -85,8 +86,8 @@ Result<rules::Network> network_of(const Session& session, const Wish& wish)
 Result<int> tool_check(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(const rules::AllowRule question, rules::parse_question(call.operands[0]));
-    if (!session.policy)
-        return std::unexpected(session.policy.error());
+    if (session.creation_obstacle)
+        return std::unexpected(*session.creation_obstacle);
     AH_TRY(const Wish wish,
            call.bundle.empty() ? of_policy(session) : of_bundle(session, call.bundle));
     AH_TRY(const rules::Network network, network_of(session, wish));

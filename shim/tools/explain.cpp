@@ -12,14 +12,15 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutpu
         return std::unexpected(*session.obstacle);
     AH_TRY(const ContainerId id, ContainerId::parse("explained"));
     const std::string bundle = call.bundle.empty() ? "." : call.bundle;
-    AH_TRY(const prepare::Prepared prepared,
-           prepare::prepare(session, bundle, id, "0000000000000000"));
-    if (prepared.decision.untouched) {
-        output.text = sentence_for(prepared.request, prepared.decision) +
+    AH_TRY(prepare::AskedRun asked, prepare::read_asked(bundle));
+    AH_TRY(const prepare::PreparedRun run,
+           prepare::prepare(session, std::move(asked), id, "0000000000000000"));
+    if (run.is_untouched()) {
+        output.text = sentence_for(run.chosen.request, run.chosen.decision) +
                       "\nconfig.json is left alone, the runtime below runs in our place\n";
         return 0;
     }
-    AH_TRY(const Record record, prepare::first_record(session, prepared, id));
+    AH_TRY(const Record record, prepare::first_record(session, run, id));
     Facts facts{{"profile", {printable(record.profile)}},
                 {"why", {std::string(word_for(record.why))}},
                 {"voids", record.voids},
@@ -29,7 +30,7 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutpu
                 {"removed capabilities", record.removed_caps}};
     if (!record.replaced_netns.empty())
         facts.emplace_back("instead of", std::vector{printable(record.replaced_netns)});
-    for (auto& fact : facts_of(prepared.plan))
+    for (auto& fact : facts_of(run.planned.plan))
         facts.push_back(std::move(fact));
     output.text = record.sentence + "\n" + render_facts(facts);
     return 0;

@@ -72,6 +72,17 @@ Result<ContainerId> find_id(json::View config)
                 "podman the runtime instead of the hook");
 }
 
+Result<prepare::PreparedRun> prepare_unmarked(const Session& session, const std::string& bundle,
+                                              const ContainerId& id, const std::string& generation)
+{
+    AH_TRY(prepare::AskedRun asked, prepare::read_asked(bundle));
+    if (asked.mark) {
+        return fail(Code::invalid_request,
+                    "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
+    }
+    return prepare::prepare(session, std::move(asked), id, generation);
+}
+
 // The run's own folder is the bundle for the moment; the lock's holder killed, gc takes it away.
 Result<std::string> edit_in_place(const Session& session, const state::StateDir& state,
                                   const ContainerId& id, const ProcessIdentity& podman,
@@ -80,25 +91,21 @@ Result<std::string> edit_in_place(const Session& session, const state::StateDir&
     const RunKey key = RunKey::of(session.root, id);
     AH_CHECK(state::keep_original(state, key, text), "keep config.json");
     const std::string kept = state.run_path(key) + "/config.json";
-    auto prepared = prepare::prepare(session, state.run_path(key), id, generation);
+    auto run = prepare_unmarked(session, state.run_path(key), id, generation);
     if (::unlink(kept.c_str()) != 0)
         return fail_errno("remove " + kept, errno);
-    if (!prepared)
-        return std::unexpected(std::move(prepared).error());
-    if (prepared->mark) {
-        return fail(Code::invalid_request,
-                    "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
-    }
-    if (prepared->decision.untouched) {
+    if (!run)
+        return std::unexpected(std::move(run).error());
+    if (run->is_untouched()) {
         AH_CHECK(state.remove_run(key));
         return text;
     }
-    AH_TRY(Record record, prepare::first_record(session, *prepared, id));
+    AH_TRY(Record record, prepare::first_record(session, *run, id));
     record.bundle.clear();
     record.creator = podman;
-    AH_CHECK(verbs::write_inside(state, key, *prepared));
+    AH_CHECK(verbs::write_inside(state, key, run->seen));
     AH_CHECK(state.write(record), "write the record");
-    return prepared->edited.text;
+    return std::move(run->planned.edited.text);
 }
 
 // Who called us, and will own the run until it is confined. Killed, it takes us along.
@@ -165,8 +172,8 @@ Result<std::string> plan_in_place(const Session& session, const state::StateDir&
 
 Result<int> tool_precreate(const Session& session, const ToolCall& /*call*/, ToolOutput& output)
 {
-    if (!session.policy)
-        return std::unexpected(session.policy.error());
+    if (session.creation_obstacle)
+        return std::unexpected(*session.creation_obstacle);
     AH_TRY(const std::string text,
            state::read_to_end(STDIN_FILENO, most_config, state::Deadline(patience)),
            "read config.json");

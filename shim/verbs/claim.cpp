@@ -64,14 +64,12 @@ Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key)
     return lock;
 }
 
-Status write_inside(const state::StateDir& state, const RunKey& key,
-                    const prepare::Prepared& prepared)
+Status write_inside(const state::StateDir& state, const RunKey& key, const prepare::SeenRun& seen)
 {
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
-    if (!prepared.network)
+    if (!seen.network)
         return {};
-    return write_for_inside(state, key, "hosts",
-                            rules::hosts_file(*prepared.network, prepared.hostname));
+    return write_for_inside(state, key, "hosts", rules::hosts_file(*seen.network, seen.hostname));
 }
 
 } // namespace anchorhold::verbs

@@ -2,7 +2,7 @@
 // A run's place in the state directory, before its record is written.
 #pragma once
 
-#include "shim/prepare/prepare.hpp"
+#include "shim/prepare/seen.hpp"
 
 namespace anchorhold::verbs {
 
@@ -11,7 +11,6 @@ namespace anchorhold::verbs {
 Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key);
 
 // What the container gets to see of us: resolv.conf and hosts. make_run comes first.
-Status write_inside(const state::StateDir& state, const RunKey& key,
-                    const prepare::Prepared& prepared);
+Status write_inside(const state::StateDir& state, const RunKey& key, const prepare::SeenRun& seen);
 
 } // namespace anchorhold::verbs

@@ -53,28 +53,22 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
     return is_left_alone(*session.policy, session.own.profile, session.argv0_profile, id);
 }
 
-// A bundle that is not there, and where no annotation has a say one that cannot be read, is the
-// runtime's to judge. Of one that can be read nothing is left to it, whatever failed.
-bool is_the_runtimes(const Session& session, const ContainerId& id)
+// Is a container whose config.json could not be read for the runtime to judge? Only one that is
+// left alone whatever its annotations say: where annotations have a say, that takes a file that is
+// not there; where they have none, any error of reading will do. Of a file that could be read
+// nothing is left to the runtime, whatever failed later.
+bool is_the_runtimes(const Session& session, const ContainerId& id, const Error& unread)
 {
-    if (!session.policy)
-        return false;
-    const auto bundle = config::Bundle::open(prepare::bundle_of(session.invocation));
-    const auto text =
-        bundle ? bundle->read_config() : Result<std::string>(std::unexpected(bundle.error()));
-    if (session.policy->annotations)
-        return !text && text.error().number == ENOENT && left_alone_anyway(session, id);
-    const auto config =
-        text ? json::Document::parse(*text) : Result<json::Document>(std::unexpected(text.error()));
-    return (!config || !config::check_oci_keys(config->root())) && left_alone_anyway(session, id);
+    return (!session.policy->annotations || unread.number == ENOENT) &&
+           left_alone_anyway(session, id);
 }
 
 enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
 
-// An edit mark is written by us and never believed (DESIGN 5): only a live run of that key and
-// generation whose config.json is this very text makes the file ours; then it is left as it is.
-// A run of another id in the same bundle is a neighbour: its hook puts the file back in a moment,
-// or, when that has failed, its shim.
+// Judges the annotation by which our edit marks a config.json. Anybody may write it, so it proves
+// nothing: only a live run of that key and generation whose config.json is this very text makes the
+// file ours, and then it is left as it is. A run of another id in the same bundle is a neighbour:
+// its hook puts the file back in a moment, or, where that fails, its shim.
 Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
                         const std::string& config, const RunKey& key)
 {
@@ -89,33 +83,37 @@ Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
 }
 
-// Prepared, and nobody else's edit in the way; two runs of one bundle take turns.
-Result<prepare::Prepared> prepare_in_turn(const Session& session, const ContainerId& id,
-                                          const std::string& generation)
+// What a turn at the bundle led to.
+struct TurnAtBundle {
+    prepare::AskedRun asked;
+    std::optional<state::FileLock> lock; // held while config.json is being edited
+    bool edited = false;                 // the file is ours already, of this very run
+};
+
+// Reads config.json when no other run's edit stands in it: two runs of one bundle take turns.
+Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    const auto bundle = config::Bundle::open(prepare::bundle_of(session.invocation));
-    const auto there =
-        state::StateDir::existing(session.state_path); // what is left alone makes none
+    const std::string path = prepare::bundle_of(session.invocation);
+    const auto bundle = config::Bundle::open(path);
+    // A container that is left alone makes no state directory.
+    const auto there = state::StateDir::existing(session.state_path);
     for (int turn = 0;; ++turn) {
-        // Without a turn a config.json that changes is still noticed.
+        // Without a lock a config.json that changes is still noticed.
         std::optional<state::FileLock> lock;
         if (bundle && there && *there) {
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
         }
-        AH_TRY(prepare::Prepared prepared,
-               prepare::prepare(session, prepare::bundle_of(session.invocation), id, generation));
-        if (!prepared.mark) {
-            if (lock)
-                prepared.turn.emplace(*std::move(lock));
-            return prepared;
-        }
+        AH_TRY(prepare::AskedRun asked, prepare::read_asked(path));
+        if (!asked.mark)
+            return TurnAtBundle{std::move(asked), std::move(lock), false};
         AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
                "open the state directory");
-        AH_TRY(const Mark mark, judge_mark(state, *prepared.mark, prepared.original, key));
+        AH_TRY(const Mark mark,
+               judge_mark(state, *asked.mark, std::string(asked.config.text()), key));
         if (mark == Mark::ours)
-            return prepared;
+            return TurnAtBundle{std::move(asked), {}, true};
         if (mark == Mark::forged || turn == most_turns) {
             return fail(Code::invalid_request,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
@@ -130,14 +128,15 @@ Result<prepare::Prepared> prepare_in_turn(const Session& session, const Containe
 
 // Writes the record and what teardown needs, under the run's lock.
 Result<Record> claim(const Session& session, const state::StateDir& state,
-                     const prepare::Prepared& prepared, const ContainerId& id)
+                     const prepare::PreparedRun& run, const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
     AH_TRY(const state::RunLock lock, take_id(state, key));
-    AH_TRY(Record record, prepare::first_record(session, prepared, id));
+    AH_TRY(Record record, prepare::first_record(session, run, id));
     AH_CHECK(state.make_run(key), "make the run's folder");
-    AH_CHECK(write_inside(state, key, prepared));
-    AH_CHECK(state::keep_original(state, key, prepared.original), "keep config.json");
+    AH_CHECK(write_inside(state, key, run.seen));
+    AH_CHECK(state::keep_original(state, key, std::string(run.asked.config.text())),
+             "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
 }
@@ -155,23 +154,23 @@ Result<int> undo(const Session& session, const state::StateDir& state, const Rec
 
 // What the runtime would have said of a command that is not there, had it not found the relay.
 // Nothing where that cannot be told: the relay says it at start.
-std::optional<std::string> missing_inside(const prepare::Prepared& prepared, const Record& record)
+std::optional<std::string> missing_inside(const prepare::PreparedRun& run, const Record& record)
 {
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/root";
     const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto init = state::identify(static_cast<pid_t>(record.init.pid));
     if (!root || !init || *init != record.init)
         return std::nullopt;
-    const auto config = json::Document::parse(prepared.edited.text);
-    const auto command = config
-                             ? command_lookup(config->root(), prepared.plan.command_prefix.size())
-                             : Result<CommandLookup>(std::unexpected(config.error()));
+    const auto config = json::Document::parse(run.planned.edited.text);
+    const auto command =
+        config ? command_lookup(config->root(), run.planned.plan.command_prefix.size())
+               : Result<CommandLookup>(std::unexpected(config.error()));
     return command ? missing_command(root.get(), *command) : std::nullopt;
 }
 
 // What the runtime below left us with: its status, an error of ours to report, or the container.
 Result<int> conclude(const Session& session, const state::StateDir& state, const Record& ours,
-                     const prepare::Prepared& prepared, int status, const runtime::PrivateLog& log)
+                     const prepare::PreparedRun& run, int status, const runtime::PrivateLog& log)
 {
     AH_TRY(const RunKey key, RunKey::parse(ours.key));
     const auto read = state.read(key);
@@ -186,8 +185,8 @@ Result<int> conclude(const Session& session, const state::StateDir& state, const
                     {Code::network_setup_failed, 0,
                      "the runtime did not run the hook that verifies the network"});
     }
-    if (record && status == 0 && !is_run && !prepared.plan.command_prefix.empty()) {
-        if (auto missing = missing_inside(prepared, *record))
+    if (record && status == 0 && !is_run && !run.planned.plan.command_prefix.empty()) {
+        if (auto missing = missing_inside(run, *record))
             return undo(session, state, ours, {Code::invalid_request, 0, std::move(*missing)});
     }
     if (status == 0 || (is_run && (!record || record->state == RunState::enforced))) {
@@ -210,17 +209,19 @@ Result<int> conclude(const Session& session, const state::StateDir& state, const
 }
 
 Result<int> carry_out(const Session& session, const state::StateDir& state,
-                      prepare::Prepared& prepared, const ContainerId& id)
+                      const prepare::PreparedRun& run, std::optional<state::FileLock> turn,
+                      const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const Record record, claim(session, state, prepared, id));
+    AH_TRY(const Record record, claim(session, state, run, id));
     const auto give_up = [&](Error reason) -> Result<int> {
         // The first error is the story.
         (void)state::abandon(state, key, record.generation, reason, runtime::unplug_by_hook);
         return std::unexpected(std::move(reason));
     };
-    auto written = prepared.bundle.write_config(prepared.original, prepared.edited.text);
-    prepared.turn.reset(); // giving up takes it as well
+    auto written = run.asked.bundle.write_config(std::string(run.asked.config.text()),
+                                                 run.planned.edited.text);
+    turn.reset(); // giving up takes it as well
     if (!written)
         return give_up(std::move(written).error());
     auto log = runtime::PrivateLog::open(session, state.run_path(key));
@@ -229,14 +230,13 @@ Result<int> carry_out(const Session& session, const state::StateDir& state,
     auto status = runtime::run_runtime(session.runtime, log->words());
     if (!status)
         return give_up(std::move(status).error());
-    return conclude(session, state, record, prepared, *status, *log);
+    return conclude(session, state, record, run, *status, *log);
 }
 
 // The host uid of the container's root, where a user namespace maps one.
-std::optional<std::int64_t> mapped_root(const std::string& config)
+std::optional<std::int64_t> mapped_root(json::View config)
 {
-    const auto document = json::Document::parse(config);
-    const auto linux_member = document ? document->root().find("linux") : std::nullopt;
+    const auto linux_member = config.find("linux");
     const auto mappings = linux_member ? linux_member->find("uidMappings") : std::nullopt;
     for (const json::View mapping : mappings ? mappings->items() : std::vector<json::View>()) {
         const auto inside = mapping.find("containerID");
@@ -251,7 +251,7 @@ std::optional<std::int64_t> mapped_root(const std::string& config)
 
 // podman gives a bundle to the container's mapped root (measured, 4.3.1): nobody else has that uid,
 // and nothing leads the container to its bundle. Above it the path must be root's as ever.
-bool is_the_mapped_roots(const std::string& bundle, const std::string& config)
+bool is_the_mapped_roots(const std::string& bundle, json::View config)
 {
     struct stat directory = {};
     const std::string parent = bundle.substr(0, bundle.find_last_of('/') + 1);
@@ -263,12 +263,12 @@ bool is_the_mapped_roots(const std::string& bundle, const std::string& config)
 
 // The runtime resolves the bundle's path once more after us, and start, exec and delete the state
 // directory's: nobody else may turn either of them meanwhile.
-Status check_places(const Session& session, const prepare::Prepared& prepared)
+Status check_places(const Session& session, const prepare::PreparedRun& run)
 {
     AH_TRY(const std::string bundle, absolute_path(prepare::bundle_of(session.invocation)),
            "the bundle");
     const auto own = state::check_owned_path(bundle, "the bundle", Code::invalid_request);
-    if (!own && !is_the_mapped_roots(bundle, prepared.original))
+    if (!own && !is_the_mapped_roots(bundle, run.asked.config.root()))
         return own;
     AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
     const auto owned =
@@ -289,28 +289,32 @@ Result<int> create_or_run(const Session& session)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
     AH_TRY(const std::string generation, state::random_generation());
-    auto prepared = prepare_in_turn(session, id, generation);
-    if (!prepared && is_the_runtimes(session, id))
+    auto turn = take_turn(session, id);
+    if (!turn && is_the_runtimes(session, id, turn.error()))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
-    if (!prepared)
-        return std::unexpected(std::move(prepared).error());
-    if (prepared->decision.untouched || prepared->mark)
+    if (!turn)
+        return std::unexpected(std::move(turn).error());
+    if (turn->edited)
+        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
+    AH_TRY(prepare::PreparedRun run,
+           prepare::prepare(session, std::move(turn->asked), id, generation));
+    if (run.is_untouched())
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     if (call.verb == words::Verb::restore) {
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
     }
-    AH_CHECK(check_places(session, *prepared));
+    AH_CHECK(check_places(session, run));
     AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
            "open the state directory");
     AH_TRY(const unsigned handed, inspect::count_handed(call));
     AH_TRY(const auto channels, inspect::check_descriptors(handed));
-    auto& known = prepared->inspection.other_channels;
+    auto& known = run.seen.inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());
     (void)state::gc(state, state::Sweep::remove, swept_at_create,
                     runtime::unplug_by_hook); // a sweep that fails is the next one's work
-    return carry_out(session, state, *prepared, id);
+    return carry_out(session, state, run, std::move(turn->lock), id);
 }
 
 } // namespace anchorhold::verbs

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/unplug.hpp"
+
+#include "hooks/denied.hpp"
+#include "hooks/elsewhere.hpp"
+#include "hooks/net/links.hpp"
+#include "hooks/nft/host_rules.hpp"
+#include "hooks/state/process.hpp"
+#include "hooks/state/subnets.hpp"
+#include "schema/file_identity.hpp"
+
+#include <cerrno>
+#include <linux/netlink.h>
+#include <sys/mount.h>
+
+namespace anchorhold {
+namespace {
+
+constexpr std::chrono::seconds patience_for_teardown(5); // no runtime waits for it
+
+Status unless_gone(Status done)
+{
+    return !done && done.error().number == ENODEV ? Status() : done;
+}
+
+void unkeep_netns(const state::StateDir& state, const std::string& key)
+{
+    (void)::umount2(kept_netns(state, key).c_str(), MNT_DETACH); // there may be none
+}
+
+// Removes the link and the host's rules of a run, and lets its namespace go.
+Status remove_from_host(const state::StateDir& state, const nft::HostRun& run)
+{
+    const state::Deadline deadline(patience_for_teardown);
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
+    const std::string name = rules::link_name(run.key);
+    // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
+    // period of the kernel's; in this order they pass it together. The link may end meanwhile by
+    // itself, with the namespace of its other end.
+    AH_TRY(const auto link, net::find_link(route, name));
+    if (link) {
+        const net::Step down = net::set_link(*link, net::Flag::down);
+        AH_CHECK(unless_gone(route.send({&down, 1})));
+    }
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
+    const auto dropped = nft::drop_rules(state, run, nftables, deadline);
+    AH_CHECK(remove_leftover(route, name));
+    // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
+    unkeep_netns(state, run.key);
+    return dropped;
+}
+
+// Releases every subnet that is reserved for a key. A thousand others' take 4 ms to read.
+Status release_reserved(const state::StateDir& state, const RunKey& key)
+{
+    const auto listed = state::reserved_subnets(state);
+    if (!listed && listed.error().number == ENOENT)
+        return {}; // nobody has reserved anything yet
+    AH_TRY(const auto reserved, listed, "find the subnet of run " + key.text());
+    for (const state::SubnetReservation& one : reserved) {
+        if (one.key == key.text())
+            AH_CHECK(state::release_subnet(state, key, one.generation, one.subnet));
+    }
+    return {};
+}
+
+// A subnet may be reserved and not yet written down in the record.
+Status release_subnets(const state::StateDir& state, const Record& record)
+{
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
+    if (record.network && record.network->subnet)
+        return state::release_subnet(state, key, record.generation, *record.network->subnet);
+    return release_reserved(state, key);
+}
+
+} // namespace
+
+Status remove_leftover(net::Netlink& route, const std::string& name)
+{
+    const net::Step step = net::remove_link_named(name);
+    return unless_gone(route.send({&step, 1}));
+}
+
+Status unplug(const state::StateDir& state, Record& record)
+{
+    if (const auto noted = note_denied(state, record); !noted)
+        record.advice.push_back("what was refused is not known: " + noted.error().what);
+    AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
+    if (here != record.host_netns) {
+        AH_CHECK(check_all_gone(record));
+        unkeep_netns(state, record.key);
+        return release_subnets(state, record);
+    }
+    AH_CHECK(remove_from_host(state, nft::host_run(record)));
+    return release_subnets(state, record);
+}
+
+Status unplug_orphan(const state::StateDir& state, const RunKey& key)
+{
+    // Nothing says what it was, so all that can bear the key goes.
+    AH_CHECK(remove_from_host(state, {.key = key.text(),
+                                      .posture = Posture::filtered,
+                                      .technique = Technique::veth,
+                                      .network = {}}));
+    return release_reserved(state, key);
+}
+
+} // namespace anchorhold

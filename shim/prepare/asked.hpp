@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// First stage: what a bundle's config.json says, and what our annotations in it ask for.
+#pragma once
+
+#include "schema/json/json.hpp"
+#include "schema/request.hpp"
+#include "shim/config/bundle.hpp"
+
+#include <optional>
+#include <string>
+
+namespace anchorhold::prepare {
+
+struct AskedRun {
+    config::Bundle bundle;
+    json::Document config; // its text is config.json as it stood
+    Asked asked;           // by our annotations
+    // The annotation by which our own edit marks a file. Nobody else may write it.
+    std::optional<std::string> mark;
+};
+
+// Reads a bundle; `path` may be relative. Refuses (config_ambiguous, invalid_request) a config.json
+// that the runtimes would read in different ways, and annotations of ours that say nothing known.
+// The error's number is ENOENT where there is no such bundle or no config.json in it.
+Result<AskedRun> read_asked(const std::string& path);
+
+} // namespace anchorhold::prepare

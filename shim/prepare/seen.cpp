@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/prepare/seen.hpp"
+
+#include "shim/config/view.hpp"
+#include "shim/inspect/broker_advice.hpp"
+#include "shim/inspect/endpoint_check.hpp"
+#include "shim/prepare/pinned_names.hpp"
+#include "shim/prepare/writable_tmp.hpp"
+
+#include <algorithm>
+
+namespace anchorhold::prepare {
+namespace {
+
+std::string rootfs_of(json::View config, const config::Bundle& bundle)
+{
+    const auto root = config.find("root");
+    const auto path = root ? root->find("path") : std::nullopt;
+    const auto text = path ? path->string() : Result<std::string>("");
+    if (!text || text->empty())
+        return bundle.path();
+    return text->front() == '/' ? *text : bundle.path() + "/" + *text;
+}
+
+// Returns what packets may do; nothing where there are none.
+Result<std::optional<rules::Network>> network_of(const Session& session, const ChosenRun& chosen)
+{
+    const Posture posture = chosen.decision.posture;
+    if (chosen.joins_pod()) // the names of the pod, for the hosts file
+        return chosen.pod.holder.value_or(Record()).network;
+    if (posture != Posture::sealed && posture != Posture::filtered)
+        return std::optional<rules::Network>();
+    rules::Network network;
+    network.pool = session.policy->pool;
+    for (const Endpoint& endpoint : chosen.request.endpoints) {
+        if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to))
+            network.broker_ports.push_back(target->port.number());
+    }
+    std::ranges::sort(network.broker_ports);
+    network.broker_ports.erase(std::ranges::unique(network.broker_ports).begin(),
+                               network.broker_ports.end());
+    if (posture == Posture::filtered) {
+        network.enable_forwarding = chosen.request.switches.forwarding == Forwarding::enable;
+        AH_TRY(network.names, pin_names(chosen.helpers, chosen.request.allow), "resolve the names");
+        rules::compile(chosen.request.allow, session.policy->deny, network);
+    }
+    return network;
+}
+
+Result<std::vector<inspect::SocketServer>>
+find_servers(const Session& session, const Request& request, const inspect::CommandUser& user)
+{
+    std::vector<inspect::SocketServer> servers;
+    for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
+        if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to))
+            continue; // its broker may start later, like any other peer of a connection
+        const auto permitted =
+            request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
+        AH_TRY(inspect::SocketServer found,
+               inspect::find_endpoint(request.endpoints[i], permitted, user, request.endpoints));
+        servers.push_back(std::move(found));
+    }
+    return servers;
+}
+
+Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun& asked,
+                                         const ChosenRun& chosen,
+                                         const std::vector<EndpointPlace>& places)
+{
+    if (chosen.decision.posture == Posture::open)
+        return inspect::Inspection();
+    inspect::InspectionContext context;
+    context.bundle = asked.bundle.path();
+    context.own_paths = {chosen.helpers.self, chosen.helpers.hook, chosen.helpers.relay,
+                         session.state_path,  session.policy_path, session.runtime,
+                         asked.bundle.path()};
+    context.allow_vsock = chosen.request.switches.vsock == Vsock::allow;
+    context.places = places;
+    context.pod_inits = chosen.pod.inits;
+    context.joins_pod = chosen.joins_pod();
+    AH_TRY(inspect::Inspection found, inspect::inspect_bundle(asked.config.root(), context));
+    if (chosen.joins_pod() || chosen.decision.technique == Technique::in_place)
+        found.replaced_netns.clear(); // that namespace is kept
+    return found;
+}
+
+// Adds what the operator could do better.
+void advise(const AskedRun& asked, const ChosenRun& chosen,
+            const std::vector<inspect::SocketServer>& servers, SeenRun& seen)
+{
+    std::vector<std::string>& advice = seen.inspection.advice;
+    if (chosen.decision.posture != Posture::open) {
+        for (const inspect::SocketServer& server : servers) {
+            if (auto of_broker = inspect::broker_advice(server, seen.user))
+                advice.push_back(std::move(*of_broker));
+        }
+    }
+    for (const rules::PinnedName& pinned :
+         seen.network ? seen.network->names : std::vector<rules::PinnedName>()) {
+        if (pinned.addresses.empty())
+            advice.push_back(pinned.name + " has no address now, so nothing of it is reachable");
+    }
+    if (chosen.request.role == PodRole::sandbox)
+        return; // the pause process of a sandbox writes nothing
+    if (auto of_tmp = tmp_advice(asked.config.root(), seen.rootfs, seen.user))
+        advice.push_back(std::move(*of_tmp));
+}
+
+} // namespace
+
+Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen)
+{
+    const json::View config = asked.config.root();
+    SeenRun seen;
+    AH_TRY(seen.user, inspect::command_user(config), "read process.user");
+    std::vector<inspect::SocketServer> servers;
+    if (!chosen.joins_pod()) { // else the relay of the pod dials them
+        AH_TRY(servers, find_servers(session, chosen.request, seen.user));
+    }
+    for (const inspect::SocketServer& server : servers)
+        seen.places.push_back(server.place);
+    AH_TRY(seen.network, network_of(session, chosen));
+    AH_TRY(seen.inspection, inspect_here(session, asked, chosen, seen.places));
+    seen.rootfs = rootfs_of(config, asked.bundle);
+    if (const auto name = config.find("hostname"))
+        seen.hostname = name->string().value_or("");
+    advise(asked, chosen, servers, seen);
+    return seen;
+}
+
+} // namespace anchorhold::prepare

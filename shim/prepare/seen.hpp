@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Third stage: what stands on this host: the brokers' sockets, the addresses of names, and what in
+// the bundle could make the posture's sentence false.
+#pragma once
+
+#include "shim/inspect/command_user.hpp"
+#include "shim/inspect/inspection.hpp"
+#include "shim/prepare/chosen.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace anchorhold::prepare {
+
+struct SeenRun {
+    inspect::CommandUser user;
+    std::vector<EndpointPlace> places;     // of the unix: endpoints; none where the pod has them
+    std::optional<rules::Network> network; // of a sealed or filtered run, and of the pod joined
+    std::string rootfs;                    // host path
+    std::string hostname;                  // the container's own name
+    inspect::Inspection inspection;
+};
+
+// Looks at the host and changes nothing. Refuses an endpoint that nobody serves, a name that cannot
+// be looked up, a bundle that cannot be read.
+Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen);
+
+} // namespace anchorhold::prepare
