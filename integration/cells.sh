@@ -31,6 +31,7 @@ resolvers=(1.1.1.1 8.8.8.8 9.9.9.9 208.67.222.222)
 # careless hosts serve. Without us all of it is within reach of a container on the host's network.
 open_world() {
     local address
+    needs_host veth
     ip netns add internet
     ip link add up0 type veth peer name down0 netns internet
     ip addr add 203.0.113.2/24 dev up0

@@ -74,6 +74,7 @@ CONF
 # start_node < MORE-HANDLERS: with the images cell and pause; ready when it returns.
 start_node() {
     local image
+    needs_host bridge
     mkdir -p "$lab"/{pods,pause,containerd}
     cp "$AH_PAUSE" "$lab/pause/pause"
     make_image pause "$lab/pause" '{"Entrypoint": ["/pause"], "Cmd": null, "Env": null}'

@@ -79,7 +79,9 @@ leads_out udp "$(is_named 'socket:*')"
 leads_out netlink "$(is_named 'socket:*')"
 leads_out netns "$(is_named 'net:*')"
 leads_out pidfd "$(is_named '*pidfd*')"
-leads_out tun "$(is_named '*/tun')"
+if only_where tun "without us: tun" "refused: tun" "refused as a LISTEN descriptor: tun"; then
+    leads_out tun "$(is_named '*/tun')"
+fi
 
 bundle cell . sh -c 'read -r answer; echo "$answer"'
 check "without us: a socket as stdin" \

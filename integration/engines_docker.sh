@@ -407,6 +407,8 @@ in_docker network rm web >/dev/null
 # ---- with users of their own --------------------------------------------------------------------
 
 stop_docker
+host_has userns || stop_containerd
+needs_host userns
 policy "{tcp_endpoints: [\"host:9000\"], profiles: $(profiles)}"
 useradd --no-log-init somebody # with ids for containers
 jq '."userns-remap" = "somebody"' "$lab/docker/daemon.json" >"$lab/daemon.json"

@@ -9,6 +9,7 @@
 needs "${cell_needs[@]}" podman conmon \
     setpriv useradd newuidmap slirp4netns
 enter_lab
+needs_host userns_unprivileged tun overlay
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
 open_world

@@ -6,7 +6,8 @@
 # side by side, engines run with their default paths, and whatever a killed test leaves dies with
 # its pid namespace. That we leave nothing is asserted before that, not by that.
 #
-# ANCHORHOLD_MUST_RUN=1: a missing need is an error (99) instead of a skip (77).
+# ANCHORHOLD_MUST_RUN=1: a missing need is an error (99) instead of a skip (77). What the kernel of
+# this host lacks (features.sh) is never an error: the cases that ask for it are skipped by name.
 # AH_BARE=1: the runtime itself is put where the shim should be; then a file must fail.
 # shellcheck shell=bash
 set -u
@@ -15,6 +16,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab=/run/lab
 brokers=/run/brokers
 delegate=${AH_DELEGATE:-runc}
+. "$here/features.sh"
 bare=${AH_BARE:-}
 
 missing() {
@@ -90,6 +92,7 @@ furnish_lab() {
     # crun refuses the hybrid layout; without the second hierarchy it sees plain cgroup v1.
     if mountpoint -q "$cgroup2"; then umount "$cgroup2"; fi
     hostname lab
+    skipped=0
     ip link set lo up
     here=$lab/integration
     cd "$lab" || exit 1
@@ -103,6 +106,7 @@ install_product() {
     delegate_path=$(command -v "$delegate")
     attempt=${AH_ATTEMPT:-}
     [ -z "$attempt" ] || cp "$attempt" "$1/bin/attempt"
+    [ ! -x "${AH_HELLO_I386:-}" ] || cp "$AH_HELLO_I386" "$1/bin/hello-i386"
     if [ -n "${AH_SHIM:-}" ]; then
         cp "$AH_SHIM" "$1/bin/anchorhold"
         cp "$AH_HOOK" "$AH_RELAY" "$1/libexec/anchorhold"
@@ -147,6 +151,40 @@ check() {
     if output=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$output"; fi
 }
 
+# skip NAME WHY: the case could not be tried on this host; neither passed nor failed.
+skip() {
+    skipped=$((${skipped:-0} + 1))
+    echo "skip $1 # $2"
+}
+
+# check_where "WORD..." NAME COMMAND...: the case, where the host has these features.
+check_where() {
+    local lacking
+    # shellcheck disable=SC2086
+    if lacking=$(host_lacks $1); then skip "$2" "needs $lacking"; else check "${@:2}"; fi
+}
+
+# only_where "WORD..." NAME...: fails where the host lacks one of these features, and has then
+# skipped the cases of these names.
+only_where() {
+    local lacking name
+    # shellcheck disable=SC2086
+    lacking=$(host_lacks $1) || return 0
+    shift
+    for name in "$@"; do skip "$name" "needs $lacking"; done
+    return 1
+}
+
+# needs_host WORD...: without these features there is nothing that this file could try.
+needs_host() {
+    local lacking
+    lacking=$(host_lacks "$@") || return 0
+    skip "all other cases of ${0##*/}" "needs $lacking"
+    [ "${failed:-0}" = 0 ] || finish
+    [ "${counted:-0}" = 0 ] || exit 0
+    exit 77
+}
+
 same() { # same WANTED GOT
     [ "$1" = "$2" ] || { printf 'wanted: %q\ngot:    %q\n' "$1" "$2"; return 1; }
 }
@@ -157,7 +195,7 @@ contains() { # contains TEXT PART
 
 # The file's verdict; its last line.
 finish() {
-    [ "$counted" -gt 0 ] || not_ok "some case ran"
+    [ $((counted + ${skipped:-0})) -gt 0 ] || not_ok "some case ran"
     [ "$failed" = 0 ]
     exit
 }

@@ -22,18 +22,37 @@ RELAY = os.environ.get("AH_RELAY", "")
 PORT = 8080
 MEBIBYTE = 1 << 20
 SECONDS_PER_CASE = 60
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 _cases = []
 
 
-def case(name):
-    """Registers a function as the case of that name; it gets an empty directory."""
+def case(name, needs=""):
+    """Registers a function as the case of that name; it gets an empty directory. What it needs of
+    the host is in words of features.sh; without that it is skipped."""
 
     def register(function):
-        _cases.append((name, function))
+        _cases.append((name, _where_possible(needs, function) if needs else function))
         return function
 
     return register
+
+
+class Skipped(Exception):
+    """What this host lacks for a case."""
+
+
+def _where_possible(needs, function):
+    def run(directory):
+        asked = subprocess.run(
+            [f"{HERE}/features.sh", *needs.split()], stdout=subprocess.PIPE, text=True, check=False
+        )
+        if asked.returncode == 1:
+            raise Skipped(f"needs {asked.stdout.strip()}")
+        assert asked.returncode == 0, f"features.sh {needs}: {asked.returncode}"
+        function(directory)
+
+    return run
 
 
 def _missing(what):
@@ -68,6 +87,9 @@ def _run(name, function):
             os.chmod(directory, 0o755)
             function(directory)
         print(f"ok {name}", flush=True)
+        return True
+    except Skipped as lacking:
+        print(f"skip {name} # {lacking}", flush=True)
         return True
     except BaseException:  # also the alarm's and an exit: a case never takes the file along
         print(f"not ok {name}", flush=True)

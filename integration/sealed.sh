@@ -249,8 +249,8 @@ check "gc puts up both again" refused_at_once "$(try left "tcp=$gateway:7000")" 
 enter held "$sealed"
 exec {parked}<"/proc/$init/ns/net"
 answers=$(try held "tcp-in-userns=$gateway:7000" 'sh=unshare --user --net true')
-check "C-19 an agent may have a sandbox of its own" contains "$answers" "--net true reached"
-check "C-19 and is as confined there" refused_at_once "$answers" "tcp-in-userns=$gateway:7000"
+check_where userns "C-19 an agent may have a sandbox of its own" contains "$answers" "--net true reached"
+check_where userns "C-19 and is as confined there" refused_at_once "$answers" "tcp-in-userns=$gateway:7000"
 start_ready "$runtime" exec held attempt listen=127.0.0.1:9999
 answers=$(try held tcp=127.0.0.1:9999 tcp=127.0.0.1:8080)
 for word in tcp=127.0.0.1:9999 tcp=127.0.0.1:8080; do

@@ -9,6 +9,7 @@
 . "$(dirname "$0")/cri_lab.sh"
 needs "${cri_needs[@]}" podman conmon /usr/lib/podman/netavark /usr/bin/docker dockerd
 enter_lab
+needs_host overlay
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
 open_world
