@@ -99,14 +99,14 @@ asks_for() {
 
 # in_cell ID: `run` to its end with nothing on stdin; its output is the container's.
 in_cell() {
-    timeout 60 "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
+    within 60 "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
 }
 
 # without_us ID FILTER: the same bundle, changed by FILTER, under the runtime alone.
 without_us() {
     jq "$2" "$lab/b/$1/config.json" >"$lab/b/$1/edited"
     mv "$lab/b/$1/edited" "$lab/b/$1/config.json"
-    timeout 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
+    within 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
 }
 
 # On the host's network and with the devices a careless runtime hands out, every attempt must

@@ -10,7 +10,7 @@ cri_needs=("${cell_needs[@]}" iptables
 cri_socket=/run/containerd/containerd.sock
 
 cri() { # deadline=SECONDS before it: for each call
-    "$here/cri_call.py" "$lab/cri" --deadline "${deadline:-100}" "$cri_socket" "$@"
+    "$here/cri_call.py" "$lab/cri" --deadline "${deadline:-$((100 * AH_SLOWNESS))}" "$cri_socket" "$@"
 }
 
 # ---- the node -----------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ CODE
 
 # run_with FD KIND RUNTIME OPTION...
 run_with() {
-    timeout 60 "$python" -IS "$lab/holding.py" "$1" "$2" "$3" run --bundle "$lab/b/cell" "${@:4}" cell \
+    within 60 "$python" -IS "$lab/holding.py" "$1" "$2" "$3" run --bundle "$lab/b/cell" "${@:4}" cell \
         2>&1 </dev/null
 }
 
@@ -105,7 +105,7 @@ check "passes: /dev/null" same fine "$(run_with 3 null "$runtime" --preserve-fds
 bundle long . sh -c 'echo up; exec sleep infinity'
 start_ready in_cell long
 exec_with() { # exec_with KIND RUNTIME
-    timeout 60 "$python" -IS "$lab/holding.py" 3 "$1" "$2" exec --preserve-fds 1 long \
+    within 60 "$python" -IS "$lab/holding.py" 3 "$1" "$2" exec --preserve-fds 1 long \
         sh -c 'read -r answer <&3; echo "$answer"' 2>&1 </dev/null
 }
 check "without us: exec with a socket of the host's network" \

@@ -151,7 +151,7 @@ remember_kernel
 session() { # session RUNTIME OPTION...
     local binary=$1
     shift
-    timeout 60 "$python" "$here/terminal.py" command ctr --namespace "$cgroup" run \
+    within 60 "$python" "$here/terminal.py" command ctr --namespace "$cgroup" run \
         --runc-binary "$binary" --rm --tty "$@" localhost/cell:1 typed dash 2>&1
 }
 plain_session=$(session "$delegate_path")

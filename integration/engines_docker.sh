@@ -253,7 +253,7 @@ check "sealed: nothing is left" nothing_left
 # ---- the rest of a container's life -------------------------------------------------------------
 
 session() { # session RUNTIME
-    timeout 60 "$python" "$here/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
+    within 60 "$python" "$here/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
         --tty --hostname cell cell:1 dash 2>&1
 }
 plain_session=$(session plain)
@@ -319,7 +319,7 @@ check "update" updated
 
 healthy() {
     local events watcher word
-    exec {events}< <(exec timeout 60 "$docker" events --format '{{.Status}}' \
+    exec {events}< <(exec timeout $((60 * AH_SLOWNESS)) "$docker" events --format '{{.Status}}' \
         --filter event=health_status)
     watcher=$!
     start_long healthy --health-interval 1s \

@@ -65,7 +65,7 @@ witness_ends() {
 }
 # Whether it is as it was.
 lives() {
-    nsenter -t "$witness" -n -- timeout 5 bash -c "read -r word </dev/tcp/$gateway/9000; [ \"\$word\" = hello ]"
+    nsenter -t "$witness" -n -- timeout $((5 * AH_SLOWNESS)) bash -c "read -r word </dev/tcp/$gateway/9000; [ \"\$word\" = hello ]"
 }
 
 # strace that stops at the calls it is told and at no other, which takes -f; the processes that the

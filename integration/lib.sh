@@ -17,6 +17,8 @@ lab=/run/lab
 brokers=/run/brokers
 delegate=${AH_DELEGATE:-runc}
 . "$here/features.sh"
+AH_SLOWNESS=$("$here/slowness.sh")
+export AH_SLOWNESS
 bare=${AH_BARE:-}
 
 missing() {
@@ -36,6 +38,10 @@ needs() {
         fi
     done
 }
+
+# within SECONDS COMMAND...: so long on a quick machine, and longer on a slow one. It ends what hangs;
+# no case goes by it.
+within() { timeout $(($1 * AH_SLOWNESS)) "${@:2}"; }
 
 needs gojq
 jq() { gojq "$@"; } # a tenth of the time, and a run of all files calls it 5,000 times

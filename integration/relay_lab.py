@@ -21,8 +21,10 @@ import traceback
 RELAY = os.environ.get("AH_RELAY", "")
 PORT = 8080
 MEBIBYTE = 1 << 20
-SECONDS_PER_CASE = 60
 HERE = os.path.dirname(os.path.abspath(__file__))
+SLOWNESS = int(subprocess.run([f"{HERE}/slowness.sh"], stdout=subprocess.PIPE, check=True).stdout)
+os.environ["AH_SLOWNESS"] = str(SLOWNESS)
+SECONDS_PER_CASE = 60 * SLOWNESS
 
 _cases = []
 
@@ -182,7 +184,7 @@ class Relay:
         for end in (self.process.stdin, self.process.stdout):
             if end:
                 end.close()
-        status = self.process.wait(10)
+        status = self.process.wait(10 * SLOWNESS)
         assert status == 0 or not self.ends_well, status
 
 
@@ -207,7 +209,7 @@ def await_end(pidfd):
     """Waits for the process, closes the descriptor."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
-    assert poll.poll(10_000), "the process lives on"
+    assert poll.poll(10_000 * SLOWNESS), "the process lives on"
     os.close(pidfd)
 
 
@@ -290,7 +292,7 @@ class Broker:
     def __exit__(self, kind, *_):
         self.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(10 * SLOWNESS)
         if self.errors and kind is None:
             raise self.errors[0]
 
@@ -360,7 +362,7 @@ class Pair:
         self.base = len(self.relay.descriptors())
         self.client = connect()
         self.server = self.broker.accept()
-        self.server.settimeout(60)
+        self.server.settimeout(60 * SLOWNESS)
 
     def __enter__(self):
         return self

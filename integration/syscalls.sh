@@ -166,7 +166,7 @@ run_with() {
     inside=()
     bundle "$1" "$(with_profile "$1")" calls /victim/broker.sock
     take inside < <(in_cell "$1")
-    take control < <(timeout 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null)
+    take control < <(within 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null)
 }
 
 for name in "${profiles[@]}"; do

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 
+SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
+
 DELEGATE, LAB = sys.argv[1:3]
 CRUN = os.path.basename(DELEGATE).startswith("crun")
 SHIM = [f"{LAB}/bin/anchorhold", "--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state"]
@@ -95,7 +97,7 @@ def mirror(front, status):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp",
         preexec_fn=prepare, env={"MODE": "mirror", "STATUS": str(status), "PATH": "/bin",
                                  "ODD": "\udcff\n", "LISTEN_FDS": "0"})
-    out, err = done.communicate(b"in\0", timeout=60)
+    out, err = done.communicate(b"in\0", timeout=60 * SLOWNESS)
     out = re.sub(rb"/run/lab/state/runs/\w+/log", LOG.encode(), out)
     return done.returncode, re.sub(rb"\[\d+\]", b"[N]", out), err
 
@@ -140,7 +142,7 @@ def death():
     os.close(pidfd)
     # As an engine does then; the standin of a runtime says that all is well.
     done = subprocess.run([*SHIM, "--ah-runtime", STANDIN, "delete", "--force", "idle"],
-                          timeout=60, check=False)
+                          timeout=60 * SLOWNESS, check=False)
     case("what a killed create left goes with the engine's delete", done.returncode == 0)
 
 
@@ -187,11 +189,11 @@ def real(front, log, verb="create", name="missing", debug=False):
     # Files, for a pipe would be held open by the container that was created.
     with open(f"{LAB}/out", "w+b") as out, open(f"{LAB}/err", "w+b") as err:
         status = subprocess.run([*front, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                timeout=60, check=False).returncode
+                                timeout=60 * SLOWNESS, check=False).returncode
         out.seek(0)
         err.seek(0)
         said = out.read(), err.read()
-    subprocess.run([*front, "delete", "--force", name], capture_output=True, timeout=60, check=False)
+    subprocess.run([*front, "delete", "--force", name], capture_output=True, timeout=60 * SLOWNESS, check=False)
     with open(LOG, encoding="utf8") as file:
         lines = file.read().splitlines()
     return status, *said, lines

@@ -74,7 +74,7 @@ nothing_of_it_left() {
 interrupted() {
     touch "$lab/wait"
     env --default-signal=INT "$runtime" verify "$@" >"$lab/interrupted" 2>&1 &
-    read -r -t 60 _ <"$lab/reached" || return
+    read -r -t $((60 * AH_SLOWNESS)) _ <"$lab/reached" || return
     rm "$lab/wait"
     kill -INT $!
     echo go >"$lab/released"
