@@ -230,13 +230,15 @@ docker_runtime() {
 # set_up_docker RUNTIMES: daemon.json, with what a host without CAP_SYS_RESOURCE needs and what
 # keeps its cgroups apart.
 set_up_docker() {
+    local ipv6=false
+    ! host_has ipv6 || ipv6=true
     mkdir -p "$lab/docker"
-    jq -n --arg cgroup "/$cgroup" --argjson runtimes "$1" \
+    jq -n --argjson ipv6 $ipv6 --arg cgroup "/$cgroup" --argjson runtimes "$1" \
         '{containerd: "/run/containerd/containerd.sock", "live-restore": true,
-          ipv6: true, "fixed-cidr-v6": "fd00:d0c::/64",
           "cgroup-parent": $cgroup, "exec-opts": ["native.cgroupdriver=cgroupfs"],
           "default-ulimits": {nofile: {Name: "nofile", Soft: 1024, Hard: 1024}},
-          runtimes: $runtimes}' >"$lab/docker/daemon.json"
+          runtimes: $runtimes}
+         | if $ipv6 then .ipv6 = true | ."fixed-cidr-v6" = "fd00:d0c::/64" else . end' >"$lab/docker/daemon.json"
     export DOCKER_CONFIG=$lab/docker/client HOME=/root
 }
 

@@ -66,7 +66,9 @@ mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
 image cell "$lab/rootfs"
 image poor "$lab/rootfs" 'USER 1000:1000'
 image scratch "$lab/bare"
-in_docker network create --ipv6 --subnet fd00:d0c:0:1::/64 web >/dev/null
+both=()
+! host_has ipv6 || both=(--ipv6 --subnet fd00:d0c:0:1::/64)
+in_docker network create "${both[@]}" web >/dev/null
 ip -n internet route add fd00:d0c::/48 via 2001:db8:113::2 # without a masquerade
 docker_run plain --rm cell:1 true
 docker_run plain --rm --network host cell:1 true # Docker names the host's namespace at the first
