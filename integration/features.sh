@@ -34,9 +34,9 @@ test_program() {
     return 1
 }
 
-feature_attempts() { # WORD: of attempt(1)
+feature_attempts() { # WORD: of attempt(1), without which nothing is known
     local program
-    program=$(test_program AH_ATTEMPT attempt) || { echo "# needs AH_ATTEMPT, the path of attempt" >&2; exit 99; }
+    program=$(test_program AH_ATTEMPT attempt) || exit 99
     [[ $("$program" "$1") == "$1 reached"* ]]
 }
 feature_program_i386() {
@@ -48,7 +48,7 @@ feature_nft() { feature_alone nft "add table $1 t; $2"; } # FAMILY COMMAND
 feature_link() { feature_alone ip link add one type "$@"; }
 feature_tun() {
     local program
-    program=$(test_program AH_ATTEMPT attempt) || return
+    program=$(test_program AH_ATTEMPT attempt) || exit 99
     feature_alone sh -c 'mount --no-mtab -t tmpfs tmpfs /mnt && "$0" tun=/mnt | grep "^tun=/mnt reached"' "$program"
 }
 feature_overlay() {
@@ -99,25 +99,28 @@ feature tproxy "nf_tables' tproxy" needs=nf_tables feature_nft inet \
 # host_has WORD: this host's kernel can do it. AH_HAS holds what is known, for subshells and for the
 # laboratory, from which AH_FEATURES may not be seen.
 host_has() {
-    local answer=no
+    local answer=no status
     [ -n "${feature_is[$1]:-}" ] || { echo "# features.sh does not know $1" >&2; exit 99; }
     [[ " ${AH_WITHOUT:-} " != *" $1 "* ]] || return 1
     [ -z "${feature_needs[$1]:-}" ] || host_has "${feature_needs[$1]}" || return 1
     [[ " ${AH_HAS:-} " != *" $1=yes "* ]] || return 0
     [[ " ${AH_HAS:-} " != *" $1=no "* ]] || return 1
-    ! (eval "${feature_probe[$1]}") >/dev/null </dev/null 2>&1 || answer=yes
+    (eval "${feature_probe[$1]}") >/dev/null </dev/null 2>&1
+    status=$?
+    [ $status != 99 ] || { echo "# needs AH_ATTEMPT, the path of attempt" >&2; exit 99; }
+    [ $status != 0 ] || answer=yes
     export AH_HAS="${AH_HAS:-} $1=$answer"
     [ $answer = yes ]
 }
 
-# host_lacks WORD...: says what of these it lacks, in words; fails when it has them all.
+# host_lacks WORD...: fails when it has them all; else $lacking says in words what it has not.
 host_lacks() {
-    local word list=
+    local word
+    lacking=
     for word in "$@"; do
-        host_has "$word" || list+="${list:+ and }${feature_is[$word]}"
+        host_has "$word" || lacking+="${lacking:+ and }${feature_is[$word]}"
     done
-    echo "$list"
-    [ -n "$list" ]
+    [ -n "$lacking" ]
 }
 
 # A word that nobody knows would deny nothing.
@@ -130,7 +133,11 @@ if [ -z "${AH_HAS:-}" ] && [ -r "${AH_FEATURES:-}" ]; then
 fi
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# = 0 ] || { ! host_lacks "$@"; exit; }
+    if [ $# -gt 0 ]; then
+        host_lacks "$@" || exit 0
+        echo "$lacking"
+        exit 1
+    fi
     for word in "${features[@]}"; do
         if host_has "$word"; then echo "$word yes"; else echo "$word no"; fi
     done

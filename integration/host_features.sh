@@ -56,6 +56,8 @@ check "AH_FEATURES is believed" same "AF_VSOCK sockets" "$(AH_FEATURES=$work/fea
 check "a word that nobody knows is an error" same 99 \
     "$(AH_WITHOUT=nonsense "$here/features.sh" >/dev/null 2>&1; echo $?)"
 check "also when it is asked for" same 99 "$("$here/features.sh" nonsense >/dev/null 2>&1; echo $?)"
+check "nothing is known without attempt(1)" same 99 \
+    "$(AH_ATTEMPT='' "$here/features.sh" ia32 >/dev/null 2>&1; echo $?)"
 AH_WITHOUT="userns_unprivileged" "$here/engines_rootless.sh" >"$work/whole" 2>&1
 check "a file that has nothing to try is skipped with a line" same \
     "77 skip all other cases of engines_rootless.sh # needs user namespaces of an ordinary user" \

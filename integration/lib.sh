@@ -165,17 +165,16 @@ skip() {
 
 # check_where "WORD..." NAME COMMAND...: the case, where the host has these features.
 check_where() {
-    local lacking
     # shellcheck disable=SC2086
-    if lacking=$(host_lacks $1); then skip "$2" "needs $lacking"; else check "${@:2}"; fi
+    if host_lacks $1; then skip "$2" "needs $lacking"; else check "${@:2}"; fi
 }
 
 # only_where "WORD..." NAME...: fails where the host lacks one of these features, and has then
 # skipped the cases of these names.
 only_where() {
-    local lacking name
+    local name
     # shellcheck disable=SC2086
-    lacking=$(host_lacks $1) || return 0
+    host_lacks $1 || return 0
     shift
     for name in "$@"; do skip "$name" "needs $lacking"; done
     return 1
@@ -183,8 +182,7 @@ only_where() {
 
 # needs_host WORD...: without these features there is nothing that this file could try.
 needs_host() {
-    local lacking
-    lacking=$(host_lacks "$@") || return 0
+    host_lacks "$@" || return 0
     skip "all other cases of ${0##*/}" "needs $lacking"
     [ "${failed:-0}" = 0 ] || finish
     [ "${counted:-0}" = 0 ] || exit 0

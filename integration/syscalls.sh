@@ -144,7 +144,7 @@ check_way() {
 }
 host_has_way() {
     # shellcheck disable=SC2086
-    ! host_lacks ${way_needs[$1]:-} >/dev/null
+    ! host_lacks ${way_needs[$1]:-}
 }
 
 judge() { # judge PROFILE SUFFIX
