@@ -96,7 +96,7 @@ def _(directory):
         pair.server.close()
         poll = select.poll()
         poll.register(pair.client, 0)  # errors only
-        assert poll.poll(10_000), "the client learns nothing"
+        assert poll.poll(10_000 * SLOWNESS), "the client learns nothing"
         error = pair.client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         assert error in (errno.ECONNRESET, errno.EPIPE), error
 

@@ -108,7 +108,8 @@ def handed_over():
         case(f"R5 a runtime below us is handed what we were handed, and its {status} is ours",
              wanted == got and wanted[0] == status, f"runtime: {wanted}\nshim:    {got}")
     died = beside(words_for(), env={"MODE": "die"}, stderr=subprocess.DEVNULL)
-    case("R5 a runtime that is killed is reported as a shell would", died.wait(60) == 137)
+    status = died.wait(60 * SLOWNESS)
+    case("R5 a runtime that is killed is reported as a shell would", status == 137)
 
 
 def line_of(child):
@@ -125,11 +126,11 @@ def signals():
         got = line_of(child)
         case(f"R5 SIG{name} is passed on", got == "SIG" + name, got)
     os.kill(child.pid, signal.SIGUSR2)
-    case("and the status of what it ended", child.wait(60) == 9 and up.startswith("up "))
+    case("and the status of what it ended", child.wait(60 * SLOWNESS) == 9 and up.startswith("up "))
 
 
 def ended(pidfd):
-    return bool(select.select([pidfd], [], [], 20)[0])
+    return bool(select.select([pidfd], [], [], 20 * SLOWNESS)[0])
 
 
 def death():
@@ -137,7 +138,7 @@ def death():
     pid = int(line_of(child).split()[1])
     pidfd = os.pidfd_open(pid)
     child.kill()
-    child.wait(60)
+    child.wait(60 * SLOWNESS)
     case("R5 killed, we take the runtime along", ended(pidfd))
     os.close(pidfd)
     # As an engine does then; the standin of a runtime says that all is well.
@@ -193,7 +194,8 @@ def real(front, log, verb="create", name="missing", debug=False):
         out.seek(0)
         err.seek(0)
         said = out.read(), err.read()
-    subprocess.run([*front, "delete", "--force", name], capture_output=True, timeout=60 * SLOWNESS, check=False)
+    subprocess.run([*front, "delete", "--force", name], capture_output=True,
+                   timeout=60 * SLOWNESS, check=False)
     with open(LOG, encoding="utf8") as file:
         lines = file.read().splitlines()
     return status, *said, lines
