@@ -30,7 +30,7 @@ fine_bundle() { # [FILTER]: after that edit
 
 create_bad() {
     rm -f "$lab/seen" "$bad/rootfs/ran"
-    timeout 10 "$runtime" --log "$log" --log-format json \
+    within 10 "$runtime" --log "$log" --log-format json \
         create --bundle "$bad" "${options[@]}" bad </dev/null >"$lab/out" 2>"$lab/err"
 }
 

@@ -48,13 +48,13 @@ hooked() {
 life() {
     local init
     hooked "$2" "$3"
-    timeout 60 "$1" create --bundle "$lab/b/$2" "$2" </dev/null >/dev/null 2>&1
+    within 60 "$1" create --bundle "$lab/b/$2" "$2" </dev/null >/dev/null 2>&1
     echo "create $?"
     init=$("$delegate_path" state "$2" 2>/dev/null | jq .pid)
-    timeout 60 "$1" start "$2" >/dev/null 2>&1
+    within 60 "$1" start "$2" >/dev/null 2>&1
     echo "start $?"
     [ "${init:-0}" = 0 ] || wait_for_end "$init"
-    timeout 60 "$1" delete --force "$2" >/dev/null 2>&1
+    within 60 "$1" delete --force "$2" >/dev/null 2>&1
     echo "delete $?"
     grep -v poststart "$lab/b/$2/rootfs/log"
     grep poststart "$lab/b/$2/rootfs/log" # crun runs it beside the command

@@ -32,13 +32,13 @@ mounted() { # mounted SOURCE OPTION...: a filter; at /mnt, or at /file what is n
 
 # What the bare runtime makes of the bundle called void: its first word must be "reached".
 is_dangerous() {
-    contains "$(timeout 60 "$delegate_path" run --bundle "$lab/b/void" void </dev/null)" reached
+    contains "$(within 60 "$delegate_path" run --bundle "$lab/b/void" void </dev/null)" reached
 }
 
 is_refused() { # is_refused CODE BEGINNING
     local line status
     # Through a file: what was accepted after all would hold a pipe open.
-    timeout 30 "$runtime" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
+    within 30 "$runtime" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
     status=$?
     line=$(<"$lab/said")
     [ $status = 1 ] || "$delegate_path" delete --force void

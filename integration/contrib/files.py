@@ -302,8 +302,11 @@ def test_texts():
         texts[name] = texts.get(name, "") + read(os.path.relpath(path, ROOT))
     for path in glob.glob(f"{ROOT}/tests/**/*_test.cpp", recursive=True):
         texts[os.path.relpath(path, ROOT)] = read(os.path.relpath(path, ROOT))
-    ways = texts["lib/ways"]
-    return {name: text + (ways if "/ways.sh" in text else "") for name, text in texts.items()}
+    with_cases = ("lib/hooks_network", "lib/ways")
+    return {
+        name: text + "".join(texts[lib] for lib in with_cases if f"/{lib}.sh" in text)
+        for name, text in texts.items()
+    }
 
 
 def listed():

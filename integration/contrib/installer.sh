@@ -50,7 +50,7 @@ configure() { # from standard input
     chmod 640 "$main"
 }
 jq 'del(.runtime)' "$lab/policy.json" >"$lab/node.json"
-installer() { timeout 60 "$lab/install.sh" --root "$node" --from "$lab" "$@" 2>&1 </dev/null; }
+installer() { within 60 "$lab/install.sh" --root "$node" --from "$lab" "$@" 2>&1 </dev/null; }
 set_up() { installer --policy "$lab/node.json" "$@" install; }
 tree() { # what a node has, to the byte
     (

@@ -17,6 +17,7 @@ if [ -z "${AH_LAB_CGROUP:-}" ]; then # inside, the sources may be hidden
     export AH_DEB AH_VERSION
 fi
 enter_lab
+needs_host overlay
 make_rootfs "$lab/rootfs"
 
 # The package gets the host's own folders, database and all, with a layer over each: what the layers

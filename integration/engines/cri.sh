@@ -108,7 +108,7 @@ remove_pod profiled
 too_late() {
     local output status
     touch "$lab/wait"
-    deadline=5 run_pod late anchorhold >"$lab/late" 2>&1 &
+    deadline=$((5 * AH_SLOWNESS)) run_pod late anchorhold >"$lab/late" 2>&1 &
     reach_create
     wait $!
     rm "$lab/wait"

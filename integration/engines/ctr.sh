@@ -116,13 +116,15 @@ done
 check "sealed: nothing is left" nothing_left
 
 # As a CRI does it: a namespace, the plugins, then the container.
+six='[{"subnet": "fd00:90::/64"}]' six_route='{"dst": "::/0"}'
+host_has ipv6 || six='' six_route=''
 cni() { # ADD|DEL
     CNI_COMMAND=$1 CNI_CONTAINERID=cell CNI_NETNS=/run/netns/cell CNI_IFNAME=eth0 \
-        CNI_PATH=/usr/lib/cni /usr/lib/cni/bridge <<'CONF'
+        CNI_PATH=/usr/lib/cni /usr/lib/cni/bridge <<CONF
 {"cniVersion": "0.4.0", "name": "cells", "type": "bridge", "bridge": "cni-cells",
  "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "dataDir": "/run/cni",
- "ranges": [[{"subnet": "10.90.0.0/16"}], [{"subnet": "fd00:90::/64"}]],
- "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}}
+ "ranges": [[{"subnet": "10.90.0.0/16"}]${six:+, $six}],
+ "routes": [{"dst": "0.0.0.0/0"}${six_route:+, $six_route}]}}
 CONF
 }
 ip netns add cell
@@ -152,7 +154,7 @@ remember_kernel
 session() { # session RUNTIME OPTION...
     local binary=$1
     shift
-    timeout 60 "$python" "$here/lib/terminal.py" command ctr --namespace "$cgroup" run \
+    within 60 "$python" "$here/lib/terminal.py" command ctr --namespace "$cgroup" run \
         --runc-binary "$binary" --rm --tty "$@" localhost/cell:1 typed dash 2>&1
 }
 plain_session=$(session "$delegate_path")

@@ -66,7 +66,9 @@ mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
 image cell "$lab/rootfs"
 image poor "$lab/rootfs" 'USER 1000:1000'
 image scratch "$lab/bare"
-in_docker network create --ipv6 --subnet fd00:d0c:0:1::/64 web >/dev/null
+both=()
+! host_has ipv6 || both=(--ipv6 --subnet fd00:d0c:0:1::/64)
+in_docker network create "${both[@]}" web >/dev/null
 ip -n internet route add fd00:d0c::/48 via 2001:db8:113::2 # without a masquerade
 docker_run plain --rm cell:1 true
 docker_run plain --rm --network host cell:1 true # Docker names the host's namespace at the first
@@ -257,7 +259,7 @@ check "sealed: nothing is left" nothing_left
 # ---- the rest of a container's life -------------------------------------------------------------
 
 session() { # session RUNTIME
-    timeout 60 "$python" "$here/lib/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
+    within 60 "$python" "$here/lib/terminal.py" command "$docker" run --rm --runtime "$1" --interactive \
         --tty --hostname cell cell:1 dash 2>&1
 }
 plain_session=$(session plain)
@@ -323,7 +325,7 @@ red check "update" updated
 
 healthy() {
     local events watcher word
-    exec {events}< <(exec timeout 60 "$docker" events --format '{{.Status}}' \
+    exec {events}< <(exec timeout $((60 * AH_SLOWNESS)) "$docker" events --format '{{.Status}}' \
         --filter event=health_status)
     watcher=$!
     start_long healthy --health-interval 1s \
@@ -411,6 +413,8 @@ in_docker network rm web >/dev/null
 # ---- with users of their own --------------------------------------------------------------------
 
 stop_docker
+host_has userns || stop_containerd
+needs_host userns
 policy "{tcp_endpoints: [\"host:9000\"], profiles: $(profiles)}"
 useradd --no-log-init somebody # with ids for containers
 jq '."userns-remap" = "somebody"' "$lab/docker/daemon.json" >"$lab/daemon.json"

@@ -203,12 +203,12 @@ check "sealed: nothing is left" nothing_left
 session() { # session RUNTIME WORD...
     local name=$1
     shift
-    timeout 60 "$python" "$here/lib/terminal.py" command podman run --cgroup-parent "/$cgroup" --rm \
+    within 60 "$python" "$here/lib/terminal.py" command podman run --cgroup-parent "/$cgroup" --rm \
         --runtime "$name" --interactive --tty --hostname cell "$@" localhost/cell:1 dash 2>&1
 }
 exec_session() { # exec_session RUNTIME
     podman_run --detach --name "typed-$1" --runtime "$1" localhost/cell:1 sleep infinity >/dev/null
-    timeout 60 "$python" "$here/lib/terminal.py" command podman exec --interactive --tty "typed-$1" \
+    within 60 "$python" "$here/lib/terminal.py" command podman exec --interactive --tty "typed-$1" \
         dash 2>&1
     in_podman rm --force --time 0 "typed-$1" >/dev/null
 }

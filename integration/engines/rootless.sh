@@ -9,6 +9,7 @@
 needs "${cell_needs[@]}" podman conmon \
     setpriv useradd newuidmap slirp4netns
 enter_lab
+needs_host userns_unprivileged tun overlay
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
 open_world
@@ -29,7 +30,7 @@ mknod "$lab/tun" c 10 200 && chmod 666 "$lab/tun" && mount --no-mtab --bind "$la
 as_somebody() {
     setpriv --reuid "$uid" --regid "$(id -g somebody)" --init-groups env -i HOME="$home" \
         USER=somebody PATH="$PATH" TERM=dumb XDG_RUNTIME_DIR="$mine" \
-        CONTAINERS_CONF="$lab/containers.conf" timeout 60 "$@"
+        CONTAINERS_CONF="$lab/containers.conf" timeout $((60 * AH_SLOWNESS)) "$@"
 }
 in_podman() { as_somebody podman "$@"; }
 podman_run() { in_podman run "$@"; }

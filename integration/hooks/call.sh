@@ -98,7 +98,7 @@ plan '.id = "x"'
 mkfifo "$lab/full"
 exec {reader}<>"$lab/full"
 dd if=/dev/zero of="$lab/full" bs=4096 oflag=nonblock 2>/dev/null
-timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>"$lab/full"
+within 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>"$lab/full"
 check "C-45 a full pipe nobody reads holds nothing up" same 1 $?
 reason_kept "the reason is in the record then too" 'the runtime calls this container "c"'
 exec {reader}<&-
@@ -168,7 +168,7 @@ end_cell
 # It leaves no process behind, so a reader of its output sees the end.
 cell
 plan
-check "R14 C-35 a reader of its output sees the end at once" same "" "$(timeout 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
+check "R14 C-35 a reader of its output sees the end at once" same "" "$(within 5 "$hook" --state "$state" up "$key" "$generation" < <(told) 2>&1 | cat)"
 end_cell
 
 finish

@@ -3,9 +3,12 @@
 ask tcp|udp=ADDRESS:PORT[@SOURCE]...: all at once; prints each answer, or how it was refused, or
 "silence" after 3 s, on one line, in the order of asking."""
 import errno
+import os
 import socket
 import sys
 import threading
+
+SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
 
 
 def family(address):
@@ -40,7 +43,7 @@ def ask(word, answers):
     client = socket.socket(
         family(address), socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
     )
-    client.settimeout(3)
+    client.settimeout(3 * SLOWNESS)
     try:
         if source:
             client.bind((source, 0))

@@ -31,6 +31,7 @@ resolvers=(1.1.1.1 8.8.8.8 9.9.9.9 208.67.222.222)
 # careless hosts serve. Without us all of it is within reach of a container on the host's network.
 open_world() {
     local address
+    needs_host veth
     ip netns add internet
     ip link add up0 type veth peer name down0 netns internet
     ip addr add 203.0.113.2/24 dev up0
@@ -98,14 +99,14 @@ asks_for() {
 
 # in_cell ID: `run` to its end with nothing on stdin; its output is the container's.
 in_cell() {
-    timeout 60 "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
+    within 60 "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
 }
 
 # without_us ID FILTER: the same bundle, changed by FILTER, under the runtime alone.
 without_us() {
     jq "$2" "$lab/b/$1/config.json" >"$lab/b/$1/edited"
     mv "$lab/b/$1/edited" "$lab/b/$1/config.json"
-    timeout 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
+    within 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
 }
 
 # On the host's network and with the devices a careless runtime hands out, every attempt must

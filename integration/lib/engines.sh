@@ -93,14 +93,15 @@ judge_granted() {
     done
 }
 
-refused_at_once() { # ANSWERS WORD: in under a second
+refused_at_once() { # ANSWERS WORD: and not by silence, nor after it
     local line took
     while [[ ${line:-} != "$2 refused"* ]]; do
         IFS= read -r line || { echo "no line '$2 refused' in: $1"; return 1; }
     done <<<"$1"
     took=${line##*\(}
     took=${took% ms)}
-    [[ $took =~ ^[0-9]+$ && $took -lt 1000 ]] || { echo "$2 took ${took:-?} ms"; return 1; }
+    [[ $line != *"Connection timed out"* && $took =~ ^[0-9]+$ && $took -lt $((1000 * AH_SLOWNESS)) ]] ||
+        { echo "$line"; return 1; }
 }
 
 # ---- what stops on the way -----------------------------------------------------------------------
@@ -126,7 +127,7 @@ CODE
 # reach_create: returns when such a create is there; $shim is the shim's pid. Opened for writing
 # too, a pipe to which nobody comes does not hold us up for ever.
 reach_create() {
-    read -r -t 20 shim <>"$lab/reached"
+    read -r -t $((20 * AH_SLOWNESS)) shim <>"$lab/reached"
 }
 
 # ---- podman -------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ CONF
 
 # A podman can hang for ever on a lock that a killed one held.
 in_podman() {
-    timeout 60 podman "$@"
+    within 60 podman "$@"
 }
 
 # What `podman run` returns before: conmon of a container that is gone, and the cleanup it calls.
@@ -205,7 +206,7 @@ stop_containerd() {
 }
 
 in_ctr() {
-    timeout 60 ctr --namespace "${ctr_namespace:-$cgroup}" "$@"
+    within 60 ctr --namespace "${ctr_namespace:-$cgroup}" "$@"
 }
 
 ctr_run() { # ctr_run RUNTIME OPTION... IMAGE ID COMMAND...
@@ -229,13 +230,15 @@ docker_runtime() {
 # set_up_docker RUNTIMES: daemon.json, with what a host without CAP_SYS_RESOURCE needs and what
 # keeps its cgroups apart.
 set_up_docker() {
+    local ipv6=false
+    ! host_has ipv6 || ipv6=true
     mkdir -p "$lab/docker"
-    jq -n --arg cgroup "/$cgroup" --argjson runtimes "$1" \
+    jq -n --argjson ipv6 $ipv6 --arg cgroup "/$cgroup" --argjson runtimes "$1" \
         '{containerd: "/run/containerd/containerd.sock", "live-restore": true,
-          ipv6: true, "fixed-cidr-v6": "fd00:d0c::/64",
           "cgroup-parent": $cgroup, "exec-opts": ["native.cgroupdriver=cgroupfs"],
           "default-ulimits": {nofile: {Name: "nofile", Soft: 1024, Hard: 1024}},
-          runtimes: $runtimes}' >"$lab/docker/daemon.json"
+          runtimes: $runtimes}
+         | if $ipv6 then .ipv6 = true | ."fixed-cidr-v6" = "fd00:d0c::/64" else . end' >"$lab/docker/daemon.json"
     export DOCKER_CONFIG=$lab/docker/client HOME=/root
 }
 
@@ -258,7 +261,7 @@ stop_docker() { # stop_docker [SIGNAL]
 }
 
 in_docker() {
-    timeout 60 "$docker" "$@"
+    within 60 "$docker" "$@"
 }
 
 docker_run() { # docker_run RUNTIME OPTION... IMAGE WORD...

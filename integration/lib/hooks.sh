@@ -6,6 +6,7 @@
 
 needs root strace nft ip jq /usr/bin/python3 setpriv
 enter_lab "$@"
+needs_host veth nf_tables netdev_ingress
 
 hook=$lab/libexec/anchorhold/anchorhold-hook
 state=$lab/state

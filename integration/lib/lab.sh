@@ -6,7 +6,8 @@
 # side by side, engines run with their default paths, and whatever a killed test leaves dies with
 # its pid namespace. That we leave nothing is asserted before that, not by that.
 #
-# ANCHORHOLD_MUST_RUN=1: a missing need is an error (99) instead of a skip (77).
+# ANCHORHOLD_MUST_RUN=1: a missing need is an error (99) instead of a skip (77). What the kernel of
+# this host lacks (features.sh) is never an error: the cases that ask for it are skipped by name.
 # AH_BARE=1: the runtime itself is put where the shim should be; then a file must fail.
 # shellcheck shell=bash
 set -u
@@ -15,6 +16,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) # integration/
 lab=/run/lab
 brokers=/run/brokers
 delegate=${AH_DELEGATE:-runc}
+. "$here/lib/features.sh"
+AH_SLOWNESS=$("$here/lib/slowness.sh")
+export AH_SLOWNESS
 bare=${AH_BARE:-}
 
 missing() {
@@ -36,10 +40,16 @@ needs() {
 }
 
 # The paths of what was built are meson's to say. A file that is called by hand has none.
-if [ -z "${AH_SHIM:-}" ] && [[ $(realpath "$0") = "$here"/* ]]; then
-    name=$(realpath --relative-to "$here" "$0")
-    missing "a build; run it by ${run_by:-integration/run ${name%.sh}}"
+file_name=$(realpath --relative-to "$here" "$0")
+file_name=${file_name%.sh} # as integration/run takes it
+if [ -z "${AH_SHIM:-}" ] && [[ $file_name != ../* ]]; then
+    missing "a build; run it by ${run_by:-integration/run $file_name}"
 fi
+
+# within SECONDS COMMAND...: so long on a quick machine, and longer on a slow one. It ends what hangs;
+# no case goes by it.
+within() { timeout $(($1 * AH_SLOWNESS)) "${@:2}"; }
+
 needs gojq
 jq() { gojq "$@"; } # a tenth of the time, and a run of all files calls it 5,000 times
 
@@ -95,6 +105,7 @@ furnish_lab() {
     # crun refuses the hybrid layout; without the second hierarchy it sees plain cgroup v1.
     if mountpoint -q "$cgroup2"; then umount "$cgroup2"; fi
     hostname lab
+    skipped=0
     ip link set lo up
     here=$lab/integration
     cd "$lab" || exit 1
@@ -108,6 +119,7 @@ install_product() {
     delegate_path=$(command -v "$delegate")
     attempt=${AH_ATTEMPT:-}
     [ -z "$attempt" ] || cp "$attempt" "$1/bin/attempt"
+    [ ! -x "${AH_HELLO_I386:-}" ] || cp "$AH_HELLO_I386" "$1/bin/hello-i386"
     if [ -n "${AH_SHIM:-}" ]; then
         cp "$AH_SHIM" "$1/bin/anchorhold"
         cp "$AH_HOOK" "$AH_RELAY" "$1/libexec/anchorhold"
@@ -134,7 +146,7 @@ policy() {
 # ---- cases --------------------------------------------------------------------------------------
 
 # red CASES...: a command that makes cases which cannot hold without us. With AH_BARE their lines
-# carry a mark, and turns_red.sh wants to see each of them fail.
+# carry a mark, and turns_red.sh wants to see each of them fail that this host can try.
 red() {
     local needs_us='*'
     "$@"
@@ -176,6 +188,38 @@ check() {
     if output=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$output"; fi
 }
 
+# skip NAME WHY: the case could not be tried on this host; neither passed nor failed.
+skip() {
+    skipped=$((${skipped:-0} + 1))
+    echo "skip $1 # $2$(mark_of "$1")"
+}
+
+# check_where "WORD..." NAME COMMAND...: the case, where the host has these features.
+check_where() {
+    # shellcheck disable=SC2086
+    if host_lacks $1; then skip "$2" "needs $lacking"; else check "${@:2}"; fi
+}
+
+# only_where "WORD..." NAME...: fails where the host lacks one of these features, and has then
+# skipped the cases of these names.
+only_where() {
+    local name
+    # shellcheck disable=SC2086
+    host_lacks $1 || return 0
+    shift
+    for name in "$@"; do skip "$name" "needs $lacking"; done
+    return 1
+}
+
+# needs_host WORD...: without these features there is nothing that this file could try.
+needs_host() {
+    host_lacks "$@" || return 0
+    red skip "all other cases of $file_name" "needs $lacking"
+    [ "${failed:-0}" = 0 ] || finish
+    [ "${counted:-0}" = 0 ] || exit 0
+    exit 77
+}
+
 same() { # same WANTED GOT
     [ "$1" = "$2" ] || { printf 'wanted: %q\ngot:    %q\n' "$1" "$2"; return 1; }
 }
@@ -186,7 +230,7 @@ contains() { # contains TEXT PART
 
 # The file's verdict; its last line.
 finish() {
-    [ "$counted" -gt 0 ] || not_ok "some case ran"
+    [ $((counted + ${skipped:-0})) -gt 0 ] || not_ok "some case ran"
     [ "$failed" = 0 ]
     exit
 }

@@ -10,7 +10,7 @@ cri_needs=("${cell_needs[@]}" iptables
 cri_socket=/run/containerd/containerd.sock
 
 cri() { # deadline=SECONDS before it: for each call
-    "$here/lib/cri_call.py" "$lab/cri" --deadline "${deadline:-100}" "$cri_socket" "$@"
+    "$here/lib/cri_call.py" "$lab/cri" --deadline "${deadline:-$((100 * AH_SLOWNESS))}" "$cri_socket" "$@"
 }
 
 # ---- the node -----------------------------------------------------------------------------------
@@ -74,6 +74,7 @@ CONF
 # start_node < MORE-HANDLERS: with the images cell and pause; ready when it returns.
 start_node() {
     local image
+    needs_host bridge
     mkdir -p "$lab"/{pods,pause,containerd}
     cp "$AH_PAUSE" "$lab/pause/pause"
     make_image pause "$lab/pause" '{"Entrypoint": ["/pause"], "Cmd": null, "Env": null}'

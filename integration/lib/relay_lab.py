@@ -22,19 +22,40 @@ INTEGRATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 RELAY = os.environ.get("AH_RELAY", "")  # meson says what was built
 PORT = 8080
 MEBIBYTE = 1 << 20
-SECONDS_PER_CASE = 60
+HERE = os.path.dirname(os.path.abspath(__file__))
+SLOWNESS = int(subprocess.run([f"{HERE}/slowness.sh"], stdout=subprocess.PIPE, check=True).stdout)
+os.environ["AH_SLOWNESS"] = str(SLOWNESS)
+SECONDS_PER_CASE = 60 * SLOWNESS
 
 _cases = []
 
 
-def case(name):
-    """Registers a function as the case of that name; it gets an empty directory."""
+def case(name, needs=""):
+    """Registers a function as the case of that name; it gets an empty directory. What it needs of
+    the host is in words of features.sh; without that it is skipped."""
 
     def register(function):
-        _cases.append((name, function))
+        _cases.append((name, _where_possible(needs, function) if needs else function))
         return function
 
     return register
+
+
+class Skipped(Exception):
+    """What this host lacks for a case."""
+
+
+def _where_possible(needs, function):
+    def run(directory):
+        asked = subprocess.run(
+            [f"{HERE}/features.sh", *needs.split()], stdout=subprocess.PIPE, text=True, check=False
+        )
+        if asked.returncode == 1:
+            raise Skipped(f"needs {asked.stdout.strip()}")
+        assert asked.returncode == 0, f"features.sh {needs}: {asked.returncode}"
+        function(directory)
+
+    return run
 
 
 def _missing(what):
@@ -70,6 +91,9 @@ def _run(name, function):
             os.chmod(directory, 0o755)
             function(directory)
         print(f"ok {name}", flush=True)
+        return True
+    except Skipped as lacking:
+        print(f"skip {name} # {lacking}", flush=True)
         return True
     except BaseException:  # also the alarm's and an exit: a case never takes the file along
         print(f"not ok {name}", flush=True)
@@ -162,7 +186,7 @@ class Relay:
         for end in (self.process.stdin, self.process.stdout):
             if end:
                 end.close()
-        status = self.process.wait(10)
+        status = self.process.wait(10 * SLOWNESS)
         assert status == 0 or not self.ends_well, status
 
 
@@ -187,7 +211,7 @@ def await_end(pidfd):
     """Waits for the process, closes the descriptor."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
-    assert poll.poll(10_000), "the process lives on"
+    assert poll.poll(10_000 * SLOWNESS), "the process lives on"
     os.close(pidfd)
 
 
@@ -270,7 +294,7 @@ class Broker:
     def __exit__(self, kind, *_):
         self.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(10 * SLOWNESS)
         if self.errors and kind is None:
             raise self.errors[0]
 
@@ -340,7 +364,7 @@ class Pair:
         self.base = len(self.relay.descriptors())
         self.client = connect()
         self.server = self.broker.accept()
-        self.server.settimeout(60)
+        self.server.settimeout(60 * SLOWNESS)
 
     def __enter__(self):
         return self

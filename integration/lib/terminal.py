@@ -26,6 +26,8 @@ import subprocess
 import sys
 import termios
 
+SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
+
 TYPED = [
     # ctr sets it after the start, so it is waited for.
     b"while [ \"$(stty size)\" != '31 97' ]; do :; done 2>/dev/null; echo size: $(stty size)",
@@ -43,7 +45,7 @@ class Terminal:
 
     def read(self):
         """What comes next, or nothing when the other side is gone."""
-        ready, _, _ = select.select([self.master], [], [], 10)
+        ready, _, _ = select.select([self.master], [], [], 10 * SLOWNESS)
         if not ready:
             raise SystemExit(f"terminal: silence after {self.shown!r}")
         try:

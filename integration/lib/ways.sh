@@ -42,6 +42,28 @@ ways=(
     "B-58 the i386 socketcall | i386-socketcall=40"
 )
 
+# What the host must have for an attempt to reach anything (features.sh).
+declare -A way_needs=(
+    [tcp=[2606:4700:4700::1111]:443]=ipv6
+    [tcp=[fe80::99%up0]:443]=ipv6
+    [tcp=[::1]:7000]=ipv6
+    [tcp=[::ffff:1.1.1.1]:443]=ipv6
+    [nft-table=evil]=nf_tables
+    ["sh=ip link add evil1 type veth"]=veth
+    [tun=/tmp]=tun
+    [tcp-in-userns=1.1.1.1:443]=userns
+    [socket=40:1]=vsock
+    [socket=44:3]=xdp
+    [io-uring]=io_uring
+    [socket=17:3]=packet
+    [request-key]=request_key
+    [wide-socket=40]=vsock
+    [i386-socket=40]="ia32 vsock"
+    [i386-socketcall=40]="ia32 vsock"
+)
+
+silence="Connection timed out"
+
 # take_answers ARRAY: files the lines of attempt(1) on stdin under the words they answer.
 take_answers() {
     local -n answers=$1
@@ -66,7 +88,8 @@ try_ways() {
     } 2>/dev/null
 }
 
-# blocked ARRAY WORD: refused there, within two seconds, and reached by the control.
+# blocked ARRAY WORD: refused there, and not by silence (attempt(1) waits 5 s for an answer), and
+# reached by the control.
 declare -A control
 blocked() {
     local -n answers=$1
@@ -74,11 +97,14 @@ blocked() {
     took=${inside##*\(}
     printf '%s\ninside:     %s\nwithout us: %s\n' "$2" "$inside" "$outside"
     [[ $outside == reached* ]] || { echo "the control failed"; return 1; }
-    [[ $inside == refused:* && ${took% ms)} -lt 2000 ]]
+    [[ $inside == refused:* && $inside != *"$silence"* && ${took% ms)} -lt $((2000 * AH_SLOWNESS)) ]]
 }
 
 # judge ARRAY SUFFIX: one case per way.
 judge() {
-    local way
-    for way in "${ways[@]}"; do check "${way% | *}$2" blocked "$1" "${way#* | }"; done
+    local way word
+    for way in "${ways[@]}"; do
+        word=${way#* | }
+        check_where "${way_needs[$word]:-}" "${way% | *}$2" blocked "$1" "$word"
+    done
 }

@@ -20,7 +20,7 @@ declare -A asks=(
                                  "dev.anchorhold.allow": "192.0.2.0/24:443"}'
 )
 
-create() { timeout 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log" 2>&1; }
+create() { within 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log" 2>&1; }
 refused() { # ID: the id is taken
     create "$1" && { echo "create did not fail"; return 1; }
     contains "$(cat "$lab/log")" "is already there; delete it first"

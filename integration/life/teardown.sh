@@ -32,7 +32,7 @@ CODE
 
 state_of() { "$runtime" state "$1" 2>/dev/null | jq -r .status; }
 
-create() { timeout 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log.$1" 2>&1; }
+create() { within 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log.$1" 2>&1; }
 
 # ---- the ordinary ends --------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ one_bundle() {
     stranger=$!
     before=$(sha256sum "$lab/b/shared/config.json")
     for number in 1 2 3 4 5 6; do
-        timeout 60 "$runtime" run --bundle "$lab/b/shared" "${cgroup/test/test-$number}" \
+        within 60 "$runtime" run --bundle "$lab/b/shared" "${cgroup/test/test-$number}" \
             </dev/null >"$lab/shared.$number" 2>&1 &
         pids+=($!)
     done
@@ -296,7 +296,7 @@ after_a_failed_one() {
     waits_or_ended $second
     kill -CONT $first
     wait $first
-    if kill -0 $second && read -t 30 -r hook_pid <>"$lab/reached"; then echo go >"$lab/released"; fi
+    if kill -0 $second && read -t $((30 * AH_SLOWNESS)) -r hook_pid <>"$lab/reached"; then echo go >"$lab/released"; fi
     wait $second
     status=$?
     "$delegate_path" delete --force first 2>/dev/null
@@ -308,9 +308,9 @@ check "a run that fails does not fail the next of its bundle" after_a_failed_one
 # Ids that the runtime takes, it takes from us too; those it refuses leave nothing.
 bundle odd "$relayed" true
 id_as_below() { # ID
-    timeout 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
+    within 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
     local below=$?
-    timeout 60 "$runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >"$lab/odd" 2>&1
+    within 60 "$runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >"$lab/odd" 2>&1
     local got=$?
     cat "$lab/odd"
     same $((below != 0)) $((got != 0)) && nothing_left
@@ -323,7 +323,7 @@ done
 # Whoever reads our output sees its end when we end; a create's is the container's as well.
 pipe_closes() {
     bundle pipe "$relayed" true
-    "$runtime" run --bundle "$lab/b/pipe" pipe </dev/null 2>&1 | timeout 20 cat
+    "$runtime" run --bundle "$lab/b/pipe" pipe </dev/null 2>&1 | within 20 cat
     same "0 0" "${PIPESTATUS[*]}" && nothing_left
 }
 check "C-35 nobody is left holding our output" pipe_closes

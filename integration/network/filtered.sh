@@ -44,7 +44,7 @@ refuses() { # ANSWERS WORD: and in under a second
     local took
     contains "$1" "$2 refused" || return
     took=$(sed -n "s,^$2 refused.*(\([0-9]*\) ms)\$,\1,p" <<<"${1//[\[\]]/}" | head -1)
-    [ -z "$took" ] || [ "$took" -lt 1000 ]
+    [ -z "$took" ] || [ "$took" -lt $((1000 * AH_SLOWNESS)) ]
 }
 
 # everything_of ID: what holds of a filtered container, however its packets get out.

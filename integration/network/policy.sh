@@ -264,10 +264,10 @@ bundle place "$(allow "$six" "$joins")" attempt "tcp=[$six]:443" "tcp=[$six]:80"
 control_place=$(cp -a "$lab/b/place" "$lab/b/bare" && without_us bare .)
 rm -r "$lab/b/bare"
 answers=$(in_cell place)
-check "C-07 IPv6 that was granted" contains "$answers" "tcp=[$six]:443 reached"
+check_where ipv6 "C-07 IPv6 that was granted" contains "$answers" "tcp=[$six]:443 reached"
 for word in "tcp=[$six]:80" 'tcp=[2001:db8:113::1]:443' 'tcp=[2001:db8:88::1]:7000'; do
-    red check "C-07 other IPv6: $word" refused_at_once "$answers" "$word"
-    check "C-07 without us: $word" contains "$control_place" "$word reached"
+    red check_where ipv6 "C-07 other IPv6: $word" refused_at_once "$answers" "$word"
+    check_where ipv6 "C-07 without us: $word" contains "$control_place" "$word reached"
 done
 for word in dns-udp=127.0.0.11 dns-tcp=127.0.0.11 dns-udp=127.0.0.12; do
     red check "B-53 Docker's resolver: $word" contains "$answers" "$word refused"

@@ -185,9 +185,9 @@ bundle thief "$(asks_for careless) | $theirs" \
     attempt "peer-descriptor=$directory/broker.sock" "park-namespace=$directory/broker.sock"
 thief=$(in_cell thief)
 robbed=$(without_us thief "$(bind_at careless ro)")
-check "B-52 take a descriptor of a broker with our uid" \
+check_where peer_pidfd "B-52 take a descriptor of a broker with our uid" \
     contains "$thief" "broker.sock refused: Operation not permitted ("
-check "B-52 take a descriptor of a broker: without us it can be had" \
+check_where peer_pidfd "B-52 take a descriptor of a broker: without us it can be had" \
     contains "$robbed" "broker.sock reached: descriptor"
 check "B-59 a namespace parked in the broker" grep "park-namespace=.* reached" <<<"$thief"
 check "B-59 a namespace parked in the broker leaves nothing of ours" nothing_left

@@ -196,7 +196,7 @@ check "and what comes then joins it" contains \
 # A kubelet makes another container of the same name.
 too_late() {
     touch "$lab/wait"
-    deadline=5 start_container debugged/late . sleep infinity >"$lab/late" 2>&1 &
+    deadline=$((5 * AH_SLOWNESS)) start_container debugged/late . sleep infinity >"$lab/late" 2>&1 &
     reach_create
     wait $!
     rm "$lab/wait"

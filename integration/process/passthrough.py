@@ -15,6 +15,8 @@ import socket
 import subprocess
 import sys
 
+SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
+
 DELEGATE, LAB, CGROUP, MODE = sys.argv[1:5]
 CRUN = os.path.basename(DELEGATE).startswith("crun")
 OWN = ["--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state", "--ah-profile=open"]
@@ -47,7 +49,7 @@ def settle(text):
 
 def run(front, words, stdin=b"", fds=(), env=None, cwd=None):
     done = subprocess.run(
-        [*front, *words], input=stdin, capture_output=True, timeout=60, pass_fds=fds,
+        [*front, *words], input=stdin, capture_output=True, timeout=60 * SLOWNESS, pass_fds=fds,
         env={**os.environ, **(env or {})}, cwd=cwd or WORK, check=False)
     return {"words": words, "status": done.returncode, "out": settle(done.stdout),
             "err": settle(done.stderr)}
@@ -98,7 +100,7 @@ def console(path):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(1)
-    listener.settimeout(30)
+    listener.settimeout(30 * SLOWNESS)
     return listener
 
 
@@ -181,7 +183,7 @@ def life(front):
     pid_file = f"{WORK}/pid"
     out = os.open(f"{WORK}/out", os.O_WRONLY | os.O_CREAT)
     created = subprocess.run([*front, "create", "--bundle", path, "--pid-file", pid_file, name],
-                             stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=60,
+                             stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=60 * SLOWNESS,
                              check=False)
     os.close(out)
     yield "create", created.returncode
@@ -301,7 +303,7 @@ def mirror_cases():
             [*front, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/tmp",
             stderr=subprocess.PIPE, pass_fds=(kept,), preexec_fn=prepare,
             env={"A": "1", "LISTEN_PID": "77", "ODD": "\udcff\n", "LD_LIBRARY_PATH": "/nowhere"})
-        out, err = child.communicate(b"in\0", timeout=60)
+        out, err = child.communicate(b"in\0", timeout=60 * SLOWNESS)
         os.close(kept)
         os.close(other)
         out = out.replace(b" %d," % child.pid, b" own pid,")

@@ -16,7 +16,7 @@ in_terminal='.process.terminal = true | .process.consoleSize = {width: 97, heigh
 # session HOW RUNTIME FILTER: what one reads in the terminal of a shell that is typed to.
 session() {
     bundle shell "$in_terminal | $3" dash
-    timeout 60 "$python" "$here/lib/terminal.py" "$1" "$2" "$lab/b/shell" shell 2>&1
+    within 60 "$python" "$here/lib/terminal.py" "$1" "$2" "$lab/b/shell" shell 2>&1
     "$2" delete --force shell 2>/dev/null
 }
 

@@ -36,6 +36,7 @@ constexpr Way ways[] = {
     {"wide-socket", attempt::wide_socket},
     {"i386-socketcall", attempt::i386_socketcall},
     {"i386-socket", attempt::i386_socket},
+    {"x32-socket", attempt::x32_socket},
     {"io-uring", attempt::io_uring},
     {"request-key", attempt::request_key},
     {"tun", attempt::tun},

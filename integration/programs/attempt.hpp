@@ -40,6 +40,7 @@ Outcome socket_of(const std::string& family_and_type); // "40:1"
 Outcome wide_socket(const std::string& family);        // the family in a 64-bit register
 Outcome i386_socketcall(const std::string& family);
 Outcome i386_socket(const std::string& family);
+Outcome x32_socket(const std::string& family);
 Outcome io_uring(const std::string&);
 Outcome request_key(const std::string&);
 Outcome tun(const std::string& directory);          // its own device node, made there

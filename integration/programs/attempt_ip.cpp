@@ -62,8 +62,9 @@ Address parse(const std::string& text)
 
 bool ready(int fd, short events)
 {
+    constexpr int patience = 5000; // in milliseconds, after which nobody is taken to be there
     pollfd wanted{fd, events, 0};
-    return poll(&wanted, 1, 2000) == 1;
+    return poll(&wanted, 1, patience) == 1;
 }
 
 int connect_to(const Address& to, int type)

@@ -137,6 +137,12 @@ Outcome i386_socket(const std::string& family)
     return outcome(int_80(socket_number, number_in(family), SOCK_STREAM, 0));
 }
 
+Outcome x32_socket(const std::string& family)
+{
+    constexpr long x32_bit = 0x40000000; // __X32_SYSCALL_BIT
+    return outcome(syscall(SYS_socket | x32_bit, number_in(family), SOCK_STREAM, 0));
+}
+
 Outcome io_uring(const std::string&)
 {
     io_uring_params parameters{};

@@ -28,6 +28,7 @@ from relay_lab import (  # noqa: E402
     AS_FIRST_PROCESS,
     AS_USER,
     PORT,
+    SLOWNESS,
     RELAY,
     Broker,
     Relay,
@@ -125,7 +126,7 @@ def _(directory):
     command = ("sh", "-c", "trap 'exit 42' TERM; echo up; sleep 1000 & wait")
     with Relay(endpoint(directory), command=command, wrapper=AS_FIRST_PROCESS) as relay:
         os.kill(relay.pid, signal.SIGTERM)
-        assert relay.process.wait(10) == 42
+        assert relay.process.wait(10 * SLOWNESS) == 42
 
 
 @case("C-60 five hundred orphans are reaped and change nothing")
@@ -135,7 +136,7 @@ def _(directory):
         with Relay(endpoint(directory), command=("sh", "-c", script), wrapper=wrapper) as relay:
             eventually(lambda: len(children(relay.pid)) == 1, "only the command is left")
             relay.process.stdin.close()
-            assert relay.process.wait(10) == 42
+            assert relay.process.wait(10 * SLOWNESS) == 42
 
 
 @case("orphans come to the relay where it is not process 1, too")
@@ -396,7 +397,7 @@ def stop_echo(fd):
 def says(terminal, text):
     data = b""
     while text not in data:
-        assert select.select([terminal], [], [], 30)[0], f"only {data}"
+        assert select.select([terminal], [], [], 30 * SLOWNESS)[0], f"only {data}"
         data += os.read(terminal, 4096)
     return data
 
@@ -422,7 +423,7 @@ def _(directory):
             assert b"True" in says(terminal, b"leads.")
             assert terminal_of(relay.pid) == 0
             os.write(terminal, b"\n")
-            assert relay.process.wait(10) == 0
+            assert relay.process.wait(10 * SLOWNESS) == 0
 
 
 SLEEPER = ("sh", "-c", "echo up; exec sleep 1000")
@@ -434,7 +435,7 @@ def _(directory):
         with terminal_relay(directory, *SLEEPER, **kind) as (relay, terminal):
             says(terminal, b"up")
             os.write(terminal, b"\x03")
-            assert relay.process.wait(10) == 130
+            assert relay.process.wait(10 * SLOWNESS) == 130
         with terminal_relay(directory, *COLLECTOR, **kind) as (relay, terminal):
             says(terminal, b"up")
             command = relay.command_pid
@@ -443,7 +444,7 @@ def _(directory):
         with terminal_relay(directory, *SLEEPER, **kind) as (relay, terminal):
             says(terminal, b"up")
             os.close(terminal)
-            assert relay.process.wait(10) == 129
+            assert relay.process.wait(10 * SLOWNESS) == 129
 
 
 @case("C-60 giving the terminal over sends the command no SIGHUP and no SIGCONT")
@@ -474,7 +475,7 @@ def _(directory):
             assert b"job control" not in said and b"terminal process group" not in said, said
             os.write(terminal, b"kill %1; exit 4\n")
             os.write(terminal, b"exit 4\n")  # the first one warns about stopped jobs
-            assert relay.process.wait(10) == 4
+            assert relay.process.wait(10 * SLOWNESS) == 4
 
 
 @case("on somebody else's terminal ^C still ends the command")
@@ -633,7 +634,7 @@ def _(directory):
         assert b"True True" in says(terminal, b"leads.")
         assert terminal_of(relay.pid) == 0
         os.write(terminal, b"\n")
-        assert relay.process.wait(10) == 0
+        assert relay.process.wait(10 * SLOWNESS) == 0
 
 
 SWEEPER = (
@@ -737,7 +738,7 @@ def _(directory):
                 lost.append((more["port"], relay, os.pidfd_open(relay.command_pid)))
         for port, relay, command in lost:
             await_end(command)
-            assert relay.process.wait(10) == 125
+            assert relay.process.wait(10 * SLOWNESS) == 125
             said = relay.process.stderr.read().decode()
             relay.process.stderr.close()
             assert said == (
@@ -756,7 +757,7 @@ def _(directory):
     except BlockingIOError:
         os.set_blocking(writing, True)  # full, and nobody reads
     with asker(directory, "1:0", "stays", stderr=writing) as relay:
-        assert relay.process.wait(10) == 125
+        assert relay.process.wait(10 * SLOWNESS) == 125
     os.close(reading)
     os.close(writing)
 
@@ -772,7 +773,7 @@ def _(directory):
                 assert exactly(client, 1) == b"x"
             eventually(relay.waits_for_ever, "nothing is going to be stopped")
         relay.process.stdin.close()
-        assert relay.process.wait(10) == 7
+        assert relay.process.wait(10 * SLOWNESS) == 7
     with Relay(f"{PORT}={directory}/b", options=("--stop-when-lost", "1:0")) as relay:
         eventually(relay.waits_for_ever, "nobody has asked")
 
@@ -781,7 +782,7 @@ def _(directory):
 def _(directory):
     with asker(directory, "1000:0", "ends") as relay:
         relay.process.stdin.close()
-        assert relay.process.wait(10) == 7
+        assert relay.process.wait(10 * SLOWNESS) == 7
 
 
 # ---- what it refuses ----------------------------------------------------------------------------
@@ -903,7 +904,7 @@ def _(directory):
     done = run_relay(directory, "touch", f"{directory}/ran", wrapper=AS_USER, **limit)
     assert done.returncode == 125, done
     assert one_line(done) == "start the command's process: a process limit is reached (EAGAIN)"
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 5 * SLOWNESS
 
 
 @case("C-01 a host without IPv6 in any form is served on 127.0.0.1")

@@ -179,7 +179,10 @@ class MemoryGroup:
         os.rmdir(self.path)
 
 
-@case("9000 connections fit a memory cgroup of 64 MiB, and 2 MiB of private memory")
+@case(
+    "9000 connections fit a memory cgroup of 64 MiB, and 2 MiB of private memory",
+    needs="memory_cgroup",
+)
 def _(directory):
     # Without a limit Go takes 368 MiB, nginx 141, node 143; socket-proxyd refuses most of them.
     everybody = Broker(socket_path(directory), backlog=4096)

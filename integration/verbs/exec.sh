@@ -31,7 +31,7 @@ process() {
 by_file() { # by_file RUNTIME ID JQ-FILTER WORD...
     process "$3" "${@:4}"
     sha256sum "$lab/process.json" >"$lab/process.sum"
-    timeout 30 "$1" exec --process "$lab/process.json" "$2" </dev/null 2>&1
+    within 30 "$1" exec --process "$lab/process.json" "$2" </dev/null 2>&1
 }
 
 by_flags() { # by_flags RUNTIME ID OPTION... -- WORD...
@@ -40,7 +40,7 @@ by_flags() { # by_flags RUNTIME ID OPTION... -- WORD...
         [ "$word" = -- ] && break
         front+=("$word")
     done
-    timeout 30 "$1" exec "${front[@]}" "$2" "${@:$((4 + ${#front[@]}))}" </dev/null 2>&1
+    within 30 "$1" exec "${front[@]}" "$2" "${@:$((4 + ${#front[@]}))}" </dev/null 2>&1
 }
 
 proxies() { grep -ciE '(proxy|_proxy)='; }

@@ -27,7 +27,7 @@ help_of() {
 }
 
 answer() {
-    timeout 30 "$runtime" "$@" 2>&1 </dev/null
+    within 30 "$runtime" "$@" 2>&1 </dev/null
 }
 
 # knows WORD...: not refused by us for its words; for what is missing, perhaps.
@@ -46,7 +46,7 @@ refuses() {
 
 # A run of ours, so that exec looks at its words.
 bundle own . sh -c 'exec sleep infinity'
-timeout 60 "$runtime" create --bundle "$lab/b/own" own </dev/null >/dev/null 2>&1
+within 60 "$runtime" create --bundle "$lab/b/own" own </dev/null >/dev/null 2>&1
 
 # Behind an option that is read with its arity stands the subcommand, and its word is looked at.
 named=0
@@ -75,5 +75,5 @@ done < <(help_of exec)
 check "exec into a run of ours with an option that nobody knows" refuses --frob exec --frob own true
 check "start of a run of ours with an option that nobody knows" refuses --frob start --frob own
 check "the run is not harmed by that" same created "$(answer state own | jq -r .status)"
-timeout 60 "$runtime" delete --force own
+within 60 "$runtime" delete --force own
 finish

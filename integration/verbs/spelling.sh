@@ -23,8 +23,8 @@ cd "$b" || exit 1
 # spelled WORD...: both run it, from the directory of the bundles.
 spelled() {
     local wanted got
-    wanted=$(timeout 30 "$delegate_path" "$@" </dev/null 2>&1)
-    got=$(timeout 30 "$runtime" "$@" </dev/null 2>&1)
+    wanted=$(within 30 "$delegate_path" "$@" </dev/null 2>&1)
+    got=$(within 30 "$runtime" "$@" </dev/null 2>&1)
     check "control: $* runs a bundle with its proxies" [ "${wanted##* }" = 3 ]
     check "R1 $* runs it without" same "${wanted% *} 0" "$got"
 }
@@ -92,7 +92,7 @@ ours R3 --frob run --bundle it x
 # ---- our own words ------------------------------------------------------------------------------
 
 own=("$lab/bin/anchorhold" --ah-state "$lab/state")
-run_own() { timeout 30 "${own[@]}" "$@" </dev/null 2>&1; }
+run_own() { within 30 "${own[@]}" "$@" </dev/null 2>&1; }
 in_policy=(--ah-policy "$lab/policy.json")
 it=(run --bundle it x)
 

@@ -34,7 +34,7 @@ plug() { # an interface of the engine's, up and with an address
 
 first_lines() { # what the command has said, up to its last link
     local line
-    while read -r -t 20 line <&9; do
+    while read -r -t $((20 * AH_SLOWNESS)) line <&9; do
         echo "$line"
         [[ $line != lo* ]] || break
     done
@@ -52,7 +52,7 @@ end() { # end RUNTIME ID
 
 start() {
     rm -f "$log"
-    timeout 30 "$runtime" --log "$log" --log-format json start "$1" 2>"$lab/err"
+    within 30 "$runtime" --log "$log" --log-format json start "$1" 2>"$lab/err"
 }
 
 # refused ID TEXT: start failed, said so once on both channels, and the container is gone.

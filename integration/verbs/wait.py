@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 
+SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
+
 DELEGATE, LAB = sys.argv[1:3]
 CRUN = os.path.basename(DELEGATE).startswith("crun")
 SHIM = [f"{LAB}/bin/anchorhold", "--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state"]
@@ -95,7 +97,7 @@ def mirror(front, status):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp",
         preexec_fn=prepare, env={"MODE": "mirror", "STATUS": str(status), "PATH": "/bin",
                                  "ODD": "\udcff\n", "LISTEN_FDS": "0"})
-    out, err = done.communicate(b"in\0", timeout=60)
+    out, err = done.communicate(b"in\0", timeout=60 * SLOWNESS)
     out = re.sub(rb"/run/lab/state/runs/\w+/log", LOG.encode(), out)
     return done.returncode, re.sub(rb"\[\d+\]", b"[N]", out), err
 
@@ -106,7 +108,8 @@ def handed_over():
         case(f"R5 a runtime below us is handed what we were handed, and its {status} is ours",
              wanted == got and wanted[0] == status, f"runtime: {wanted}\nshim:    {got}")
     died = beside(words_for(), env={"MODE": "die"}, stderr=subprocess.DEVNULL)
-    case("R5 a runtime that is killed is reported as a shell would", died.wait(60) == 137)
+    status = died.wait(60 * SLOWNESS)
+    case("R5 a runtime that is killed is reported as a shell would", status == 137)
 
 
 def line_of(child):
@@ -123,11 +126,11 @@ def signals():
         got = line_of(child)
         case(f"R5 SIG{name} is passed on", got == "SIG" + name, got)
     os.kill(child.pid, signal.SIGUSR2)
-    case("and the status of what it ended", child.wait(60) == 9 and up.startswith("up "))
+    case("and the status of what it ended", child.wait(60 * SLOWNESS) == 9 and up.startswith("up "))
 
 
 def ended(pidfd):
-    return bool(select.select([pidfd], [], [], 20)[0])
+    return bool(select.select([pidfd], [], [], 20 * SLOWNESS)[0])
 
 
 def death():
@@ -135,12 +138,12 @@ def death():
     pid = int(line_of(child).split()[1])
     pidfd = os.pidfd_open(pid)
     child.kill()
-    child.wait(60)
+    child.wait(60 * SLOWNESS)
     case("R5 killed, we take the runtime along", ended(pidfd))
     os.close(pidfd)
     # As an engine does then; the standin of a runtime says that all is well.
     done = subprocess.run([*SHIM, "--ah-runtime", STANDIN, "delete", "--force", "idle"],
-                          timeout=60, check=False)
+                          timeout=60 * SLOWNESS, check=False)
     case("what a killed create left goes with the engine's delete", done.returncode == 0)
 
 
@@ -187,11 +190,12 @@ def real(front, log, verb="create", name="missing", debug=False):
     # Files, for a pipe would be held open by the container that was created.
     with open(f"{LAB}/out", "w+b") as out, open(f"{LAB}/err", "w+b") as err:
         status = subprocess.run([*front, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                timeout=60, check=False).returncode
+                                timeout=60 * SLOWNESS, check=False).returncode
         out.seek(0)
         err.seek(0)
         said = out.read(), err.read()
-    subprocess.run([*front, "delete", "--force", name], capture_output=True, timeout=60, check=False)
+    subprocess.run([*front, "delete", "--force", name], capture_output=True,
+                   timeout=60 * SLOWNESS, check=False)
     with open(LOG, encoding="utf8") as file:
         lines = file.read().splitlines()
     return status, *said, lines
