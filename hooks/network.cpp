@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules before a link is up, on both sides: there is no moment in which the container reaches more
-// than it was granted. On any failure `up` calls unplug, which needs nothing but the key.
+// How a run is connected. At no moment does the container reach more than it was granted.
 //
-// The container's end is created in its namespace, never moved there: a moved link keeps a moment
-// in the host's. It has the engine's usual name, so that programs find what they expect.
+// 1. plug_in() makes the pair of links, with both ends down, and loads the host's rules. In place,
+//    the engine has made the links, and plug_in() looks at them.
+// 2. `up` loads the table inside and removes other links.
+// 3. open_link() gives both ends their addresses and brings them up. So rules come before links, on
+//    both sides. Then it asks the kernel for its route to the container.
+// 4. check_link() sees whether anybody changed the links.
+// 5. On any failure `up` calls unplug(), which needs nothing but the key.
+//
+// The container's end is made in its namespace, and is never moved there: a moved link is for a
+// moment in the host's namespace. The end has the name that engines usually give, so that programs
+// find what they expect.
 #include "hooks/network.hpp"
 
 #include "hooks/denied.hpp"
@@ -32,10 +40,11 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_asked = 32; // addresses of an allow list; a question takes 15 us
-constexpr std::chrono::seconds
-    patience_for_teardown(5); // of a teardown, which has no runtime waiting
+constexpr std::size_t most_asked = 32; // addresses of an allow list; each question takes 15 us
+// No runtime waits for a teardown.
+constexpr std::chrono::seconds patience_for_teardown(5);
 
+// Turns ENODEV into success: the link is gone already.
 Status unless_gone(Status done)
 {
     return !done && done.error().number == ENODEV ? Status() : done;
@@ -55,6 +64,7 @@ std::unexpected<Error> changed(const std::string& link, const std::string& what)
                     "(contrib/unmanaged)");
 }
 
+// Returns the link's addresses without `but`, as text. Returns "not ADDRESS" when `but` is missing.
 Result<std::string> addresses_on(net::Netlink& route, unsigned link, const std::string& but)
 {
     AH_TRY(const auto messages, route.list(net::list_addresses_of(link)));
@@ -72,7 +82,7 @@ Result<std::string> addresses_on(net::Netlink& route, unsigned link, const std::
     return own ? others : "not " + but;
 }
 
-// `where` is the link's name in messages.
+// Checks one end of the pair. `where` is its name in messages.
 Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t address,
                  const std::string& where, std::vector<std::string>* notes)
 {
@@ -93,8 +103,8 @@ Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t addre
     return {};
 }
 
-// Without the gateways of runs: the pool is denied as a whole, and a container is not probed from
-// another's gateway.
+// Returns the addresses of a namespace, without the gateways of runs. Those need no rule: the whole
+// pool is denied, and no container is probed from the gateway of another.
 Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules::Prefix& pool)
 {
     AH_TRY(const auto messages, route.list(net::list_addresses()));
@@ -109,9 +119,10 @@ Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules
     return addresses;
 }
 
-// The host's own addresses as far as the table inside goes by them. On a link of ours those are the
-// ones that an allow list has let in; asked one by one, where the list has few and no ranges, since
-// a list of the host's is as long as there are runs.
+// Returns those of the host's own addresses that the table inside must name. On a link of ours
+// these are the ones that the allow list lets through. A short allow list without ranges is asked
+// about one address at a time, because the list of the host's addresses is as long as there are
+// runs.
 Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Record& record)
 {
     const rules::Network network = record.network.value_or(rules::Network());
@@ -123,12 +134,12 @@ Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Reco
     std::vector<rules::Prefix> own;
     for (const rules::Reach& reach : network.allow) {
         if (!reach.to.is_v4())
-            continue; // no way there
+            continue; // a link of ours has no way there
         const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
         if (!answers && answers.error().number == EINVAL)
-            return addresses_in(route, network.pool); // a blackhole, or not understood
+            return addresses_in(route, network.pool); // a blackhole, or a question not understood
         if (!answers && net::is_no_route(answers.error().number))
-            continue; // nor there
+            continue; // the host has no way there
         AH_CHECK(answers);
         if (answers->empty())
             continue;
@@ -169,7 +180,7 @@ Status keep_netns(const state::StateDir& state, const Record& record, const net:
 
 void unkeep_netns(const state::StateDir& state, const Record& record)
 {
-    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be none
+    (void)::umount2(kept_netns(state, record).c_str(), MNT_DETACH); // there may be no mount
 }
 
 Status release_subnets(const state::StateDir& state, const Record& record)
@@ -177,10 +188,11 @@ Status release_subnets(const state::StateDir& state, const Record& record)
     AH_TRY(const RunKey key, RunKey::parse(record.key));
     if (record.network && record.network->subnet)
         return state::release_subnet(state, key, record.generation, *record.network->subnet);
-    // It was reserved and not yet written down, perhaps. A thousand others' take 4 ms to read.
+    // The run may have reserved one that its record does not name yet. Reading a thousand
+    // reservations takes 4 ms.
     const auto listed = state::reserved_subnets(state);
     if (!listed && listed.error().number == ENOENT)
-        return {}; // nobody has reserved anything yet
+        return {}; // there are no reservations at all
     AH_TRY(const auto holds, listed, "find the subnet of run " + key.text());
     for (const state::SubnetReservation& hold : holds) {
         if (hold.key == key.text())
@@ -220,7 +232,7 @@ Status plug_in_place(rules::Network& network, net::Conversations& inside)
     AH_TRY(const auto addresses, addresses_in(inside.route, network.pool));
     const auto denied = rules::always_denied(network.pool);
     for (const rules::Prefix& address : addresses) {
-        if (!rules::is_covered(address, denied)) // loopback and link-local lead nowhere outside
+        if (!rules::is_covered(address, denied)) // loopback and link-local do not lead outside
             network.guest.push_back(address);
     }
     return {};
@@ -236,7 +248,7 @@ nft::InsidePlan inside_plan(const Record& record)
         plan.network = *record.network;
     if (!plan.network.links.empty())
         plan.link = plan.network.links.front();
-    // The address the node sends from to a run on a link of ours.
+    // The node sends from the gateway to a run on a link of ours.
     const auto subnet = plan.network.subnet;
     if (const auto gateway = rules::Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
         plan.network.node.push_back(*gateway);
@@ -252,15 +264,15 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
-    if (record.posture == Posture::filtered) { // no other table goes by them
+    if (record.posture == Posture::filtered) { // no other posture's table names them
         AH_TRY(network.node, own_addresses(route, record));
     }
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, network, netns, inside, route));
     } else {
-        AH_CHECK(net::check_alone(netns)); // a neighbour would be filtered unasked
+        AH_CHECK(net::check_alone(netns)); // another process would be filtered without asking
         AH_CHECK(plug_in_place(network, inside));
-        AH_CHECK(state.write(record)); // what the host's rules go by, before there are any
+        AH_CHECK(state.write(record)); // the record names the guests before the host's rules do
     }
     if (record.posture == Posture::filtered)
         AH_CHECK(keep_netns(state, record, netns));
@@ -271,8 +283,9 @@ Result<bool> look_again(Record& record, net::Conversations& inside, const state:
 {
     if (record.posture != Posture::filtered || !record.network)
         return false;
-    // A link-local address comes with every container that starts. It is always denied anyway; that
-    // it may speak to the container matters on the container's own links, and those are compared.
+    // Addresses that are always denied are not compared: the host gets a link-local one with every
+    // container that starts. Such an address matters only on the container's own links, and those
+    // are compared.
     const auto never = rules::always_denied(record.network->pool);
     const auto sorted = [&never](rules::Network network) {
         std::erase_if(network.node, [&never](const rules::Prefix& address) {
@@ -361,18 +374,20 @@ Status unplug(const state::StateDir& state, Record& record)
     const state::Deadline deadline(patience_for_teardown);
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     const std::string name = rules::link_name(record.key);
-    // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
-    // period of the kernel's; in this order they pass it together. The link may end meanwhile by
-    // itself, with the namespace of its other end.
+    // The order: set the link down, drop its rules, remove it. Nothing is open while its rules
+    // stand, nor when it is down. Both removals wait for a grace period of the kernel, and in this
+    // order they wait for the same one. The link may end by itself meanwhile, with the namespace of
+    // its other end.
     AH_TRY(const auto link, net::find_link(route, name));
     if (link) {
         const net::Step down = net::set_link(*link, net::Flag::down);
         AH_CHECK(unless_gone(route.send({&down, 1})));
     }
-    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
+    // The socket stays open to the end: closing it waits for the grace period.
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     const auto dropped = nft::drop_rules(state, record, nftables, deadline);
     AH_CHECK(remove_leftover(route, name));
-    // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
+    // This comes last: a namespace that ends keeps the kernel busy, and we would wait for it.
     unkeep_netns(state, record);
     AH_CHECK(dropped);
     return release_subnets(state, record);
