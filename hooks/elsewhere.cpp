@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at: the processes in that namespace, and the mounts that keep it.
+// Looks for processes in that namespace, and for mounts that keep it.
 //
-// What is not found: a process in a pid namespace that is not below ours, a mount in another mount
-// namespace, and a process that keeps the namespace by a descriptor alone. An engine that was
+// Does not find a process in a pid namespace that is not below ours, a mount in another mount
+// namespace, or a process that keeps the namespace by a descriptor alone. An engine that was
 // started anew in a container sees no more than we do, and the runtime has told it that the
 // container is gone.
 //

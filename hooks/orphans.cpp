@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// In order: list what stands, leave out what a run has a record for, find out which namespaces have
-// processes, and remove the rest.
+// How orphans are found:
+//
+// 1. List everything of ours that stands, by key (look_around).
+// 2. Leave out what a run has a folder for (leave_out_runs).
+// 3. Find out in which namespaces processes live (who_lives).
+// 4. Remove what no living process is behind.
 //
 // Chains and elements are listed before links. A run's link is made before them and removed after
 // them. So for a run that is plugged in meanwhile the link is seen too, and the process behind it.
@@ -32,8 +36,8 @@ namespace {
 constexpr std::chrono::seconds patience_for_orphans(5);
 // The kernel numbers the other namespaces for ours. A namespace that is ending has no number.
 constexpr std::int32_t no_id = NETNSA_NSID_NOT_ASSIGNED;
-constexpr std::int32_t our_own =
-    no_id - 1; // for a link whose other end is here: it names no number
+// A link whose other end is in our own namespace names no number. We give it this one.
+constexpr std::int32_t our_own = no_id - 1;
 
 int keep_peer(const nlattr* attribute, void* data)
 {
@@ -118,7 +122,7 @@ Result<Remains> look_around(const std::string& path, net::Netlink& route, net::N
     return remains;
 }
 
-// Leaves out what a run has a record for: that is most of it.
+// Leaves out what a run has a folder for, and the guests that a record claims: that is most of it.
 Status leave_out_runs(const state::StateDir& state, Remains& remains)
 {
     AH_TRY(const auto runs, state.runs());

@@ -22,8 +22,7 @@
 namespace anchorhold {
 namespace {
 
-// Shorter than the time that the hook's caller waits, and longer than glibc waits for its first
-// name server (5 s).
+// Longer than glibc waits for its first name server (5 s).
 constexpr std::chrono::milliseconds patience_for_names(6500);
 constexpr std::size_t most_at_once = 32;
 // Bytes of an answer. A pipe holds that much, so no child waits for us.

@@ -22,8 +22,8 @@ Status up(const state::StateDir& state, const RunKey& key, std::string_view gene
 Status guard(const state::StateDir& state, const RunKey& key, std::string_view generation,
              const state::Deadline& deadline);
 
-// Checks the tables while the container runs, inside and at the host. Loads a table again that
-// somebody took away, and notes that in the record.
+// Checks the tables inside and at the host while the container runs. Loads a table again if
+// somebody took it away, and notes that in the record.
 Status hold(const state::StateDir& state, const RunKey& key, std::string_view generation,
             const state::Deadline& deadline);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel answers to ask_route when something stands in the way (rtnetlink(7)):
+// The kernel's answers to ask_route() when something stands in the way (rtnetlink(7)):
 //
 // - unreachable: EHOSTUNREACH from a route, ENETUNREACH from a rule
 // - prohibit: EACCES

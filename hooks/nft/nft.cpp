@@ -134,8 +134,7 @@ net::Step elements_step(const std::string& doing, int type, const Table& table, 
 }
 
 struct Shape {
-    std::uint32_t type =
-        0; // the number that nft(8) shows the type by: six bits per part of the key
+    std::uint32_t type = 0; // nft(8)'s number for the type: six bits per part of the key
     std::uint32_t size = 0; // bytes of a key
     Bytes parts;            // the sizes of the parts, if a key has several
 };

@@ -38,8 +38,6 @@ struct ProbeQuestion {
 };
 // Returns the stored answers, or asks and stores them. Waits at most 15 s for another process that
 // is probing.
-// Returns the stored answers, or asks and stores them. Waits at most 15 s for another process that
-// is probing.
 Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuestion& question,
                                         Freshness freshness);
 

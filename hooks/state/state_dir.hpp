@@ -39,8 +39,8 @@ public:
     std::string run_path(const RunKey& key) const;    // PATH/runs/KEY
     std::string inside_path(const RunKey& key) const; // PATH/runs/KEY/inside
 
-    bool
-    has_run(const RunKey& key) const; // whether the run's folder is there, with a record or not
+    // Says whether the run's folder is there, with a record in it or not.
+    bool has_run(const RunKey& key) const;
     // Makes a run's folder with an empty inside/. Replaces the folder of an older generation.
     Status make_run(const RunKey& key) const;
     Status remove_run(const RunKey& key) const;    // succeeds when there is no such folder
