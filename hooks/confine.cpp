@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table comes first, so that a link that appears while we look gets nothing; and where a table
-// of ours stands in a namespace that should be new, it is another run's and nothing in it is
-// touched. Then loopback, links, listeners. What was changed is read back.
+// How a namespace is confined. Everything that is changed is read back.
 //
-// Without nf_tables, or without CAP_NET_ADMIN over the namespace, there is no table and the record
-// does not claim one: an empty namespace severs by itself. But then every stray link must be gone,
-// not merely down.
+// 1. The table is loaded first. So a link that appears while we look gets nothing. If a table of
+//    ours stands in a namespace that should be new, the namespace is another run's, and nothing in
+//    it is touched.
+// 2. Loopback is brought up.
+// 3. Unplanned links are removed. One that cannot be removed is set down.
+// 4. Nobody may listen in the namespace.
+//
+// Without nf_tables, or without CAP_NET_ADMIN over the namespace, there is no table, and the record
+// does not claim one: an empty namespace is severed by itself. But then every unplanned link must
+// be gone. To be down is not enough.
 #include "hooks/confine.hpp"
 
 #include "hooks/net/listeners.hpp"
@@ -17,12 +22,12 @@
 namespace anchorhold {
 namespace {
 
-// This kernel has no such thing, or we may not: not a failure of the thing.
+// Says whether the error only means that this kernel has no such thing, or that we may not use it.
 bool is_unavailable(const Error& error)
 {
     switch (error.number) {
     case EPERM:
-    case ENOENT: // a module (a reject expression, a socket's family) that is not there
+    case ENOENT: // a module is missing: for the reject expression, for a socket's family
     case EOPNOTSUPP:
     case EPROTONOSUPPORT:
     case EAFNOSUPPORT: return true;
@@ -30,7 +35,7 @@ bool is_unavailable(const Error& error)
     }
 }
 
-// Of our table; others' stand beside it.
+// Compares what the two say of our table, and nothing else.
 bool says_the_same(const nft::Ruleset& one, const nft::Ruleset& other)
 {
     return one.ours == other.ours && one.elements == other.elements;
@@ -50,7 +55,8 @@ Status load_and_compare(net::Netlink& nftables, const nft::InsidePlan& plan,
     return {};
 }
 
-// In place, the engine made the namespace before us, and may have put tables of its own there.
+// Says whether the run is filtered in place. The engine then made the network before us, and may
+// have loaded tables of its own.
 bool is_in_place(const nft::InsidePlan& plan)
 {
     return plan.posture == Posture::filtered && !plan.network.subnet;
@@ -92,7 +98,7 @@ Status bring_up_loopback(net::Netlink& route, const std::vector<net::Link>& link
 {
     const auto lo = std::ranges::find_if(links, &net::Link::is_loopback);
     if (lo == links.end() || lo->up)
-        return {}; // whether there is one is judged when all is read back
+        return {}; // judge_links() refuses a namespace without loopback
     const net::Step up = net::set_link(*lo, net::Flag::up);
     return route.send({&up, 1});
 }
@@ -103,7 +109,7 @@ Status take_away(net::Netlink& route, const net::Link& stray, bool removable, Co
     const net::Step set_down = net::set_link(stray, net::Flag::down);
     if (removable) {
         const auto removed = route.send({&remove, 1});
-        if (removed || removed.error().number == ENODEV) { // its peer went just before
+        if (removed || removed.error().number == ENODEV) { // ENODEV: it went with its peer
             confined.notes.push_back("removed link " + text_of(stray));
             return {};
         }
@@ -186,7 +192,7 @@ Status check_listeners(Result<net::Netlink>& sockets, const nft::InsidePlan& pla
                        Confinement& confined)
 {
     if (!sockets)
-        return {}; // not claimed
+        return {}; // the record does not claim that nobody listens
     for (const net::ListenerQuestion& question : net::ask_for_listeners()) {
         const auto messages = sockets->list(question.request);
         if (!messages && is_unavailable(messages.error()))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a container's network namespace hold nothing but loopback, and says what was seen to hold.
+// Makes a container's network namespace hold nothing but loopback and the planned links, and says
+// what was seen to be so.
 #pragma once
 
 #include "hooks/net/netns.hpp"
@@ -12,24 +13,26 @@
 namespace anchorhold {
 
 enum class Moment : std::uint8_t {
-    created,  // the namespace is new: whatever is in it is a mistake or an attack
-    starting, // engines may have plugged a network in since (DESIGN 3.10)
-    joining,  // as starting, and others of the pod are at work: who listens there is theirs to say
+    created,  // the namespace is new: anything in it is a mistake or an attack
+    starting, // some engines plug a network in between create and start
+    joining,  // as starting, but other containers of the pod run already and may listen
 };
 
 struct Confinement {
-    std::vector<std::string> verified;
-    std::vector<std::string> notes; // what was found and taken away
-    bool loaded = false;            // the table that stands now, and remembers nothing yet
-    bool has(std::string_view word) const;
+    std::vector<std::string> verified; // the words for what was seen to hold
+    std::vector<std::string> notes;    // what was found, and what was taken away
+    bool loaded = false;               // the table was loaded just now, and remembers nothing yet
+    bool has(std::string_view word) const; // whether `verified` has the word
 };
 
-// `must`: a table that stood before has to stand again; else a kernel that has no nf_tables, and a
-// caller who may not, are no failure, and the word is not in `verified`.
+// Makes the table inside stand as planned: loads it unless it does. With `must` any failure is an
+// error, because the table stood before. Without `must` it is no error that the kernel has no
+// nf_tables, or that we may not load one: the word is then not in `verified`.
 Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
                   Confinement& confined);
-// Loopback, links but the planned ones, listeners. hold_table comes first. Where an engine made the
-// network (in place), links and listeners are noted and stand: the table is what holds.
+// Brings loopback up, removes unplanned links and refuses listeners. hold_table() is called first.
+// Where an engine made the network (in place), links and listeners are only noted and stay: there
+// the table is what holds.
 Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
                  const state::Deadline& deadline, Confinement& confined);
 

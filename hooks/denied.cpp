@@ -11,7 +11,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::chrono::seconds patience_for_counts(5); // nobody's start waits
+constexpr std::chrono::seconds patience_for_counts(5); // no container's start waits for this
 
 Result<rules::DeniedSet> ask_table(net::Netlink& nftables)
 {
@@ -49,11 +49,11 @@ Status note_denied(const state::StateDir& state, Record& record)
 {
     UniqueFd kept(::open(kept_netns(state, record.key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!kept || record.posture != Posture::filtered)
-        return {}; // `up` did not get that far
+        return {}; // not filtered, or `up` did not get that far
     const net::Netns netns{.fd = std::move(kept), .identity = {}, .init = {}};
     auto inside = net::talk_inside(netns, state::Deadline(patience_for_counts));
     if (!inside && inside.error().number == EINVAL)
-        return {}; // the file alone: its mount is gone, or was made in another mount namespace
+        return {}; // the file has no mount: it is gone, or was made in another mount namespace
     if (!inside)
         return std::unexpected(std::move(inside).error());
     return note_denied(record, *inside);

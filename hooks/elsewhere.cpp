@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is out of our sight (in a pid namespace that is not below ours, or with a mount in another
-// mount namespace), or keeps the namespace by a descriptor alone, is not found. An engine that was
-// started anew in a container sees no more than that, and for it the runtime has said that the
-// container is gone. Should we be wrong, nothing gets looser: what stands over there stands, its
-// /30 is not given away there while its route is there, and gc over there takes away what no record
-// names.
+// Looks for processes in that namespace, and for mounts that keep it.
+//
+// Does not find a process in a pid namespace that is not below ours, a mount in another mount
+// namespace, or a process that keeps the namespace by a descriptor alone. An engine that was
+// started anew in a container sees no more than we do, and the runtime has told it that the
+// container is gone.
+//
+// If we are wrong, nothing gets looser. The link and rules over there stay. The /30 is not given
+// away there as long as its route is there. gc over there removes what no record names.
 #include "hooks/elsewhere.hpp"
 
 #include "hooks/state/files.hpp"
@@ -35,7 +38,7 @@ Status check_all_gone(const Record& record)
         return {};
     AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     bool held = false;
-    if (record.host_pidns != pids) { // with somebody in there, gc in there can tell
+    if (record.host_pidns != pids) { // if a process lives in there, gc in there can tell
         AH_TRY(held, state::is_inhabited(record.host_pidns, "pid"));
     }
     AH_TRY(const bool inhabited, state::is_inhabited(record.host_netns, "net"));

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Docker from 28 on, podman with a user namespace and `docker network connect` plug interfaces in
-// after create has returned (DESIGN 3.10). What they brought is taken away again; the table that
-// `up` loaded must stand, or stand again.
+// How a run is confined again after create. Docker from 28 on, podman with a user namespace, and
+// `docker network connect` plug interfaces in after create has returned. So the namespace is looked
+// at again before `start` (guard), and while the run lives (hold, from gc). In order:
+//
+// 1. The record must be that of an enforced run, and the namespace the one that was confined.
+// 2. A container in a pod has no network of its own: the run that holds its pod's network is
+//    confined instead.
+// 3. The denied connections are written into the record. The table may be about to be loaded anew,
+//    and then it forgets them.
+// 4. If the host's or the container's addresses changed, the record is written, then the rules.
+// 5. The table inside must stand, or it is loaded again. The same goes for the host's rules.
+// 6. Only before `start`: the link is checked, and what others plugged in is removed.
+// 7. The record is written if anything in it has changed.
 #include "hooks/confine.hpp"
 #include "hooks/denied.hpp"
 #include "hooks/network.hpp"
@@ -52,23 +62,23 @@ void add_missing(std::vector<std::string>& to, const std::vector<std::string>& t
     }
 }
 
-// gc comes by for as long as the run lives: what is the same each time is told once.
+// Adds only what the record does not say yet. gc calls again and again while the run lives.
 void add_news(Record& record, const Confinement& confined)
 {
     add_missing(record.verified, confined.verified);
     add_missing(record.advice, confined.notes);
 }
 
-// What a table remembers ends with it, and it may be about to be loaded anew.
+// Writes the denied connections into the record. A table that is loaded anew forgets them.
 void keep_denied(const state::StateDir& state, Record& record, net::Conversations& inside,
                  Confinement& confined)
 {
     const Record found = record;
     const auto noted = note_denied(record, inside);
-    if (!noted && noted.error().number != ENOENT) // no table
+    if (!noted && noted.error().number != ENOENT) // ENOENT: there is no table
         confined.notes.push_back("what was refused is not known: " + noted.error().what);
     if (record != found)
-        (void)state.write(record); // the table matters more; whoever writes next tells
+        (void)state.write(record); // if this fails, the next write saves it; the table matters more
 }
 
 std::vector<rules::Prefix> guests_of(const Record& record)
@@ -76,7 +86,8 @@ std::vector<rules::Prefix> guests_of(const Record& record)
     return record.network.value_or(rules::Network()).guest;
 }
 
-// The record first: what the host's rules go by has to stand there before they do.
+// Brings the record, and the host's rules, up to date with changed addresses. The record is written
+// first: it must name the guests before the host's rules do.
 Status follow_changes(const state::StateDir& state, Record& record, net::Conversations& inside,
                       const state::Deadline& deadline, Confinement& confined)
 {
@@ -94,7 +105,7 @@ Status follow_changes(const state::StateDir& state, Record& record, net::Convers
     return before.empty() ? Status() : nft::drop_guests(state, record, std::move(before), deadline);
 }
 
-// The tables of an enforced run, inside and at the host.
+// Makes the tables of an enforced run stand, inside and at the host.
 Status hold_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
                   const state::Deadline& deadline, Confinement& confined)
 {
@@ -110,9 +121,13 @@ Status hold_rules(const state::StateDir& state, Record& record, net::Conversatio
     return {};
 }
 
-enum class Scope : std::uint8_t { tables, links, everything };
+enum class Scope : std::uint8_t {
+    tables,     // only the tables
+    links,      // the tables and links; others of the pod may listen
+    everything, // the tables, links and listeners
+};
 
-// Of a container in a pod: the run that holds its network, as the member's record names it.
+// The run that holds the network of a container's pod, as the container's record names it.
 struct Holder {
     RunKey key;
     std::string generation;
@@ -134,9 +149,9 @@ Status confine_pod_again(const state::StateDir& state, const Record& member, Sco
     AH_TRY(const Holder holder, holder_of(member));
     AH_TRY(const auto record, state.read(holder.key));
     if (!record || record->generation != holder.generation || !state::is_alive(record->init)) {
+        // The sandbox ended first. The table that holds its network stays and is never loosened.
         if (scope == Scope::tables)
-            return {}; // the sandbox went first; what holds its network stays, and is never
-                       // loosened
+            return {};
         return fail(Code::network_setup_failed, "the sandbox of its pod is gone");
     }
     return confine_again(state, holder.key, holder.generation,
@@ -152,7 +167,7 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
         return {};
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (scope == Scope::tables && record.network && record.host_netns != here)
-        return {}; // the addresses and rules here are not those beside it; gc over there holds it
+        return {}; // the run's host rules are in another namespace; gc over there holds the run
     AH_TRY(const net::Netns netns, same_namespace(record));
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);

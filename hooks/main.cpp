@@ -4,11 +4,20 @@
 // anchorhold-hook probe
 // anchorhold-hook resolve NAME...
 //
-// Called by runtimes as a createRuntime (up) and poststop (down) hook, and by the shim, which knows
-// no netlink: guard before `start`, hold from gc, unplug in a teardown (the caller holds the run's
-// lock), denials to have the record say what was refused so far, sweep for what no record names
-// (it prints what it removed, a line each). Needs no environment. Silent when it worked; else one
-// line, and `down` exits 0 anyway: what it left is gc's.
+// Runtimes call it as a hook:
+//   up       createRuntime
+//   down     poststop; exits 0 even when it fails, because gc removes what it left
+//
+// The shim, which has no netlink, calls it for the rest:
+//   guard    before `start`
+//   hold     from gc
+//   unplug   in a teardown; the caller holds the run's lock
+//   denials  writes the denied connections so far into the record
+//   sweep    removes what no record names, and prints it, a line each
+//   probe    prints whether the host can seal and filter
+//   resolve  prints the addresses of names
+//
+// It needs no environment. It is silent when it worked; else it prints one line.
 #include "hooks/denied.hpp"
 #include "hooks/orphans.hpp"
 #include "hooks/privileges.hpp"
@@ -30,7 +39,8 @@ using namespace anchorhold;
 
 namespace {
 
-// Shorter than the hook's `timeout` in config.json (10 s), after which a runtime kills us.
+// Our own time limit. It is shorter than the hook's `timeout` in config.json (10 s), after which a
+// runtime kills us.
 constexpr std::chrono::seconds patience(8);
 constexpr std::chrono::seconds patience_for_input(6);
 constexpr std::chrono::milliseconds patience_for_output(200);
@@ -49,7 +59,7 @@ Result<state::ContainerState> hear_runtime()
     return state::parse_container_state(std::move(text));
 }
 
-// The shim made it; a hook makes none.
+// Opens the state directory, which the shim has made. A hook never makes one.
 Result<state::StateDir> open_state(const Call& call)
 {
     AH_TRY(auto state, state::StateDir::existing(std::string(call.state)));
@@ -64,7 +74,7 @@ Status run_up(const Call& call, const RunKey& key)
 {
     const state::Deadline deadline(patience);
     AH_CHECK(die_with_parent());
-    // The last walks to what was mounted, through directories that are private to others.
+    // CAP_DAC_READ_SEARCH: to look at the mounts we walk through directories private to others.
     AH_CHECK(
         keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}));
     const auto told = hear_runtime();
@@ -90,7 +100,7 @@ Status run_hold(const Call& call, const RunKey& key)
 
 Status run_down(const Call& call, const RunKey& key)
 {
-    // Read for the runtime's sake, whom an unread pipe would disturb; what it says is not needed.
+    // The input is not needed. It is read because an unread pipe would disturb the runtime.
     (void)state::read_to_end(STDIN_FILENO, most_input, state::Deadline(patience_for_input));
     AH_TRY(const auto state, state::StateDir::existing(std::string(call.state)));
     if (!state)
@@ -99,7 +109,7 @@ Status run_down(const Call& call, const RunKey& key)
     return {};
 }
 
-// The shim holds the lock, and reads the record again when we are done.
+// Takes the run's network away. The shim holds the lock, and reads the record again afterwards.
 Status run_unplug(const Call& call, const RunKey& key)
 {
     AH_TRY(const state::StateDir state, open_state(call));
@@ -145,12 +155,12 @@ Status run(const Verb& verb, std::span<char* const> words)
     return verb.run(call, key);
 }
 
-// One write that cannot block: the other end may be a full pipe nobody reads.
+// Writes one line without blocking: the other end may be a full pipe that nobody reads.
 void say(const std::string& line)
 {
     pollfd out = {STDERR_FILENO, POLLOUT, 0};
     if (::poll(&out, 1, static_cast<int>(patience_for_output.count())) == 1)
-        (void)::write(STDERR_FILENO, line.data(), line.size()); // the record has it too
+        (void)::write(STDERR_FILENO, line.data(), line.size()); // the record says it too
 }
 
 Result<std::string> run_sweep(const std::string& state)
@@ -166,7 +176,7 @@ Result<std::string> run_sweep(const std::string& state)
     return lines;
 }
 
-// What the shim asks and reads the answer of.
+// Answers the calls whose output the caller reads. Returns nullopt for any other call.
 std::optional<Result<std::string>> answer(std::span<char* const> words)
 {
     const std::string_view first = words.size() > 1 ? words[1] : "";

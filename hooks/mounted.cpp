@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime-spec config.md, "createRuntime Hooks": they are called before pivot_root. runc 1.1.5 and
-// crun 1.8.1 have made all mounts by then (measured), so these can be looked at from outside, in
-// the init's mount namespace, below the directory that will be the container's root. What is
-// mounted cannot be exchanged any more.
+// createRuntime hooks are called before pivot_root (runtime-spec config.md, "createRuntime Hooks").
+// runc 1.1.5 and crun 1.8.1 have made all mounts by then (measured). So the mounts can be looked at
+// from outside: in the mount namespace of the container's first process, below the directory that
+// will be its root. A mount that is made cannot be exchanged any more.
 //
-// The root is found by what it is: crun mounts it elsewhere when the container's own root cannot
-// walk to it. The table lists it behind the host's mounts, before those in it.
+// The root is found by its identity and not by its path: crun mounts it at another path when the
+// container's own root user cannot reach it. The table lists it behind the host's mounts, and
+// before those below it.
 #include "hooks/mounted.hpp"
 
 #include "hooks/state/files.hpp"
@@ -26,8 +27,9 @@
 namespace anchorhold {
 namespace {
 
-// The mount at a path below `root`, if it is one of that very file. A mount's root, not merely the
-// file: renamed into the container by another way it would answer for a mount that went astray.
+// Opens the mount at a path below `root`. Returns nullopt if it is not the root of a mount of that
+// very file. The file alone is not enough: somebody could rename it to that path in the container,
+// and it would pass for a mount that was made elsewhere.
 std::optional<UniqueFd> mounted_at(int root, const std::string& path, const FileIdentity& wanted)
 {
     open_how how = {};
@@ -35,7 +37,7 @@ std::optional<UniqueFd> mounted_at(int root, const std::string& path, const File
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
     UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
     struct statx file = {};
-    // A server that does not answer would be waited for.
+    // AT_STATX_DONT_SYNC: else a file server that does not answer would keep us waiting.
     if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)
         return std::nullopt;
     const FileIdentity found{.device = ::makedev(file.stx_dev_major, file.stx_dev_minor),

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules before a link is up, on both sides: there is no moment in which the container reaches more
-// than it was granted. On any failure `up` calls unplug, which needs nothing but the key.
+// How a run is connected. At no moment does the container reach more than it was granted.
 //
-// The container's end is created in its namespace, never moved there: a moved link keeps a moment
-// in the host's. It has the engine's usual name, so that programs find what they expect.
+// 1. plug_in() makes the pair of links, with both ends down, and loads the host's rules. In place,
+//    the engine has made the links, and plug_in() looks at them.
+// 2. `up` loads the table inside and removes other links.
+// 3. open_link() gives both ends their addresses and brings them up. So rules come before links, on
+//    both sides. Then it asks the kernel for its route to the container.
+// 4. check_link() sees whether anybody changed the links.
+// 5. On any failure `up` calls unplug(), which needs nothing but the key.
+//
+// The container's end is made in its namespace, and is never moved there: a moved link is for a
+// moment in the host's namespace. The end has the name that engines usually give, so that programs
+// find what they expect.
 #include "hooks/network.hpp"
 
 #include "hooks/denied.hpp"
@@ -32,7 +40,7 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t most_asked = 32; // addresses of an allow list; a question takes 15 us
+constexpr std::size_t most_asked = 32; // addresses of an allow list; each question takes 15 us
 
 std::unexpected<Error> changed(const std::string& link, const std::string& what)
 {
@@ -42,6 +50,7 @@ std::unexpected<Error> changed(const std::string& link, const std::string& what)
                     "(contrib/unmanaged)");
 }
 
+// Returns the link's addresses without `but`, as text. Returns "not ADDRESS" when `but` is missing.
 Result<std::string> addresses_on(net::Netlink& route, unsigned link, const std::string& but)
 {
     AH_TRY(const auto messages, route.list(net::list_addresses_of(link)));
@@ -59,7 +68,7 @@ Result<std::string> addresses_on(net::Netlink& route, unsigned link, const std::
     return own ? others : "not " + but;
 }
 
-// `where` is the link's name in messages.
+// Checks one end of the pair. `where` is its name in messages.
 Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t address,
                  const std::string& where, std::vector<std::string>* notes)
 {
@@ -80,8 +89,8 @@ Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t addre
     return {};
 }
 
-// Without the gateways of runs: the pool is denied as a whole, and a container is not probed from
-// another's gateway.
+// Returns the addresses of a namespace, without the gateways of runs. Those need no rule: the whole
+// pool is denied, and no container is probed from the gateway of another.
 Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules::Prefix& pool)
 {
     AH_TRY(const auto messages, route.list(net::list_addresses()));
@@ -96,9 +105,10 @@ Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules
     return addresses;
 }
 
-// The host's own addresses as far as the table inside goes by them. On a link of ours those are the
-// ones that an allow list has let in; asked one by one, where the list has few and no ranges, since
-// a list of the host's is as long as there are runs.
+// Returns those of the host's own addresses that the table inside must name. On a link of ours
+// these are the ones that the allow list lets through. A short allow list without ranges is asked
+// about one address at a time, because the list of the host's addresses is as long as there are
+// runs.
 Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Record& record)
 {
     const rules::Network network = record.network.value_or(rules::Network());
@@ -110,12 +120,12 @@ Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Reco
     std::vector<rules::Prefix> own;
     for (const rules::Reach& reach : network.allow) {
         if (!reach.to.is_v4())
-            continue; // no way there
+            continue; // a link of ours has no way there
         const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
         if (!answers && answers.error().number == EINVAL)
-            return addresses_in(route, network.pool); // a blackhole, or not understood
+            return addresses_in(route, network.pool); // a blackhole, or a question not understood
         if (!answers && net::is_no_route(answers.error().number))
-            continue; // nor there
+            continue; // the host has no way there
         AH_CHECK(answers);
         if (answers->empty())
             continue;
@@ -185,7 +195,7 @@ Status plug_in_place(rules::Network& network, net::Conversations& inside)
     AH_TRY(const auto addresses, addresses_in(inside.route, network.pool));
     const auto denied = rules::always_denied(network.pool);
     for (const rules::Prefix& address : addresses) {
-        if (!rules::is_covered(address, denied)) // loopback and link-local lead nowhere outside
+        if (!rules::is_covered(address, denied)) // loopback and link-local do not lead outside
             network.guest.push_back(address);
     }
     return {};
@@ -201,7 +211,7 @@ nft::InsidePlan inside_plan(const Record& record)
         plan.network = *record.network;
     if (!plan.network.links.empty())
         plan.link = plan.network.links.front();
-    // The address the node sends from to a run on a link of ours.
+    // The node sends from the gateway to a run on a link of ours.
     const auto subnet = plan.network.subnet;
     if (const auto gateway = rules::Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
         plan.network.node.push_back(*gateway);
@@ -217,15 +227,15 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
-    if (record.posture == Posture::filtered) { // no other table goes by them
+    if (record.posture == Posture::filtered) { // no other posture's table names them
         AH_TRY(network.node, own_addresses(route, record));
     }
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, network, netns, inside, route));
     } else {
-        AH_CHECK(net::check_alone(netns)); // a neighbour would be filtered unasked
+        AH_CHECK(net::check_alone(netns)); // another process would be filtered without asking
         AH_CHECK(plug_in_place(network, inside));
-        AH_CHECK(state.write(record)); // what the host's rules go by, before there are any
+        AH_CHECK(state.write(record)); // the record names the guests before the host's rules do
     }
     if (record.posture == Posture::filtered)
         AH_CHECK(keep_netns(state, record, netns));
@@ -236,8 +246,9 @@ Result<bool> look_again(Record& record, net::Conversations& inside, const state:
 {
     if (record.posture != Posture::filtered || !record.network)
         return false;
-    // A link-local address comes with every container that starts. It is always denied anyway; that
-    // it may speak to the container matters on the container's own links, and those are compared.
+    // Addresses that are always denied are not compared: the host gets a link-local one with every
+    // container that starts. Such an address matters only on the container's own links, and those
+    // are compared.
     const auto never = rules::always_denied(record.network->pool);
     const auto sorted = [&never](rules::Network network) {
         std::erase_if(network.node, [&never](const rules::Prefix& address) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link and the host's rules of a sealed or filtered run: made and held.
+// Makes and checks the link and the host's rules of a sealed or filtered run.
 #pragma once
 
 #include "hooks/net/netns.hpp"
@@ -8,24 +8,27 @@
 
 namespace anchorhold {
 
-// What the table inside a run's namespace must let through.
+// Returns the plan for the table inside the run's namespace.
 nft::InsidePlan inside_plan(const Record& record);
 
-// Before the table inside: technique veth makes the pair, both ends down, and the host's rules for
-// it; in place looks at what the engine plugged in. Fills in what record.network lacks.
+// Comes before the table inside. Technique veth makes the pair of links, both ends down. Technique
+// in_place looks at what the engine plugged in. Both load the host's rules, and fill in what
+// record.network lacks.
 Status plug_in(const state::StateDir& state, Record& record, const net::Netns& netns,
                net::Conversations& inside, const state::Deadline& deadline);
-// What engines and the host changed since: of a filtered run, the host's own addresses, and in
-// place the container's links and addresses. True when record.network is another now.
+// Looks for what the host and the engine changed since: the host's own addresses, and in place also
+// the container's links and addresses. Only for a filtered run. Returns true when record.network
+// has changed.
 Result<bool> look_again(Record& record, net::Conversations& inside,
                         const state::Deadline& deadline);
-// After plug_in: addresses, links up, the route to the container asked of the kernel. The host's
-// rules are read back and compared.
+// Comes after plug_in() and the table inside. Sets the addresses and brings both ends up, then asks
+// the kernel for its route to the container and judges it.
 Status open_link(Record& record, net::Conversations& inside, const state::Deadline& deadline);
 
-// Are both ends of the pair still what they were made? Network managers take every new link for
-// theirs: other addresses, a MAC of their choice, down (C-41). A difference is an error; an address
-// more at the host's end is only noted where there are notes, for it opens nothing.
+// Checks that both ends of the pair still are as they were made. Network managers (udev, networkd,
+// NetworkManager) match every new link: they may flush its addresses, give it others, change its
+// MAC, or set it down. A difference is an error. One more address at the host's end is only noted
+// if `notes` is given, because it opens nothing.
 Status check_link(const Record& record, net::Conversations& inside, const state::Deadline& deadline,
                   std::vector<std::string>* notes);
 

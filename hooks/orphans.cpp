@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains and elements are listed before links: a run's link is made before and removed after them,
-// so that whoever is being plugged in meanwhile is known to have one, and somebody behind it.
+// How orphans are found:
+//
+// 1. List everything of ours that stands, by key (look_around).
+// 2. Leave out what a run has a folder for (leave_out_runs).
+// 3. Find out in which namespaces processes live (who_lives).
+// 4. Remove what no living process is behind.
+//
+// Chains and elements are listed before links. A run's link is made before them and removed after
+// them. So for a run that is plugged in meanwhile the link is seen too, and the process behind it.
 #include "hooks/orphans.hpp"
 
 #include "hooks/net/netns.hpp"
@@ -27,9 +34,10 @@ namespace anchorhold {
 namespace {
 
 constexpr std::chrono::seconds patience_for_orphans(5);
-// Of namespaces, as the kernel counts them for ours. One that is ending has no number any more.
+// The kernel numbers the other namespaces for ours. A namespace that is ending has no number.
 constexpr std::int32_t no_id = NETNSA_NSID_NOT_ASSIGNED;
-constexpr std::int32_t our_own = no_id - 1; // a link whose other end is here names none
+// A link whose other end is in our own namespace names no number. We give it this one.
+constexpr std::int32_t our_own = no_id - 1;
 
 int keep_peer(const nlattr* attribute, void* data)
 {
@@ -60,8 +68,8 @@ net::Step ask_id(int netns)
 }
 
 struct Remains {
-    std::set<std::string> keys;                // of links, chains, elements, reservations
-    std::map<std::string, std::int32_t> peers; // by the key of the link
+    std::set<std::string> keys;                // of links, chains, elements and reservations
+    std::map<std::string, std::int32_t> peers; // a link's key, and the number of its other end
     std::vector<rules::Prefix> guests;
     bool empty() const { return keys.empty() && guests.empty(); }
 };
@@ -90,7 +98,7 @@ Status look_at_reservations(const std::string& path, Remains& remains)
         return {};
     const auto held = state::reserved_subnets(*state);
     if (!held && held.error().number == ENOENT)
-        return {}; // emptied
+        return {}; // the state directory was emptied
     AH_CHECK(held);
     for (const state::SubnetReservation& hold : *held)
         remains.keys.insert(hold.key);
@@ -103,7 +111,7 @@ Result<Remains> look_around(const std::string& path, net::Netlink& route, net::N
     AH_CHECK(look_at_reservations(path, remains));
     auto rules = nft::ask_run_rules(nftables);
     if (!rules && rules.error().number == EPERM)
-        return Remains(); // who may not even look there (a rootless user) has put nothing there
+        return Remains(); // a rootless user may not look, and so has put nothing there
     AH_CHECK(rules, "list the host's rules");
     for (const std::string& link : rules->links) {
         if (const auto key = nft::key_of_link(link))
@@ -114,7 +122,7 @@ Result<Remains> look_around(const std::string& path, net::Netlink& route, net::N
     return remains;
 }
 
-// Most of what stands is a run's that has its record.
+// Leaves out what a run has a folder for, and the guests that a record claims: that is most of it.
 Status leave_out_runs(const state::StateDir& state, Remains& remains)
 {
     AH_TRY(const auto runs, state.runs());
@@ -124,7 +132,7 @@ Status leave_out_runs(const state::StateDir& state, Remains& remains)
     return {};
 }
 
-// Who is in each network namespace but our own.
+// Returns the processes of each network namespace, without our own.
 Result<std::vector<std::vector<pid_t>>> inhabitants()
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<pid_t>> found;
@@ -135,7 +143,7 @@ Result<std::vector<std::vector<pid_t>>> inhabitants()
         if (there && *there != here)
             found[{there->device, there->inode}].push_back(pid);
         if (!there && there.error().number != ENOENT && there.error().number != ESRCH)
-            return std::unexpected(there.error()); // it may be anybody's
+            return std::unexpected(there.error()); // the process may be in any namespace
     }
     std::vector<std::vector<pid_t>> all;
     all.reserve(found.size());
@@ -144,7 +152,8 @@ Result<std::vector<std::vector<pid_t>>> inhabitants()
     return all;
 }
 
-// By whoever of them still lives; nothing when all have ended meanwhile.
+// Opens the namespace of these processes, through one that still lives. Returns nullopt when all
+// have ended meanwhile.
 Result<std::optional<net::Netns>> open_netns(const std::vector<pid_t>& pids)
 {
     for (const pid_t pid : pids) {
@@ -158,8 +167,8 @@ Result<std::optional<net::Netns>> open_netns(const std::vector<pid_t>& pids)
 }
 
 struct Living {
-    std::set<std::int32_t> ids = {our_own};
-    std::vector<rules::Prefix> addresses; // looked for only where there are guests
+    std::set<std::int32_t> ids = {our_own}; // the numbers of namespaces with a process
+    std::vector<rules::Prefix> addresses;   // in those namespaces; only read if there are guests
 };
 
 Status add_addresses(const net::Netns& netns, Living& living)
@@ -186,7 +195,7 @@ Result<Living> who_lives(const Remains& remains, net::Netlink& route)
         std::int32_t id = no_id;
         for (const net::Message& message : answers)
             (void)mnl_attr_parse(net::header_of(message), sizeof(rtgenmsg), keep_id, &id);
-        if (id != no_id) // else no link leads there
+        if (id != no_id) // no link leads to a namespace without a number
             living.ids.insert(id);
         if (!remains.guests.empty())
             AH_CHECK(add_addresses(*netns, living));
@@ -194,7 +203,7 @@ Result<Living> who_lives(const Remains& remains, net::Netlink& route)
     return living;
 }
 
-// Whether it was removed.
+// Removes everything with that key. Returns false when it was left alone.
 Result<bool> remove_orphan(const state::StateDir& state, const std::string& text)
 {
     AH_TRY(const RunKey key, RunKey::parse(text));

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of ours stands in this network namespace, or is reserved, though no run has a folder for it:
-// the state directory was emptied, or a record was lost (DESIGN 3.15).
+// Removes orphans: links, rules and reservations of ours that no run has a folder for, in this
+// network namespace. They are left when somebody emptied the state directory, or a record was lost.
 //
-// Several state directories may share a network namespace, and a key does not tell whose it is. So
-// what somebody may still live behind is left alone: a link whose other end is in a namespace that
-// has a process, or in our own, with all that bears its key; a guest's address that such a
-// namespace has. Processes of a pid namespace that we do not see do not count: one that lives
-// behind such a link is cut off. Nothing that is taken away here held anybody who lives.
+// Several state directories may share a network namespace, and a key does not tell which one it is
+// of. So two things are left alone, because a process may live behind them:
+//
+// 1. A link whose other end is in our own namespace, or in one that has a process. Everything with
+//    its key is left alone too.
+// 2. The address of a guest, if a namespace with a process has that address.
+//
+// A process in a pid namespace that we do not see does not count. If it lives behind such a link,
+// it is cut off. Nothing that is removed here was keeping a living process confined.
 #pragma once
 
 #include "hooks/state/teardown.hpp"
@@ -15,9 +19,9 @@
 
 namespace anchorhold {
 
-// `removed` has keys, then guests' addresses. A run that is being made has its folder before its
-// link, and before that its lock: whose lock is held is left alone. The directory is made only if
-// there is something to remove.
+// Removes the orphans. `removed` in the result has keys, then guests' addresses. Leaves a run alone
+// whose lock is held: a run that is being made takes its lock first, then makes its folder, then
+// its link. The state directory is made only if there is something to remove.
 Result<state::SweepResult> sweep_orphans(const std::string& state_path);
 
 } // namespace anchorhold

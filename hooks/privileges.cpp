@@ -38,7 +38,7 @@ Status die_with_parent()
     const pid_t parent = ::getppid();
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return fail_errno("tie us to the runtime", errno);
-    if (::getppid() != parent) // it ended before prctl(2), and no signal comes
+    if (::getppid() != parent) // the parent ended before prctl(2), so no signal will come
         return fail(Code::network_setup_failed, "the runtime is gone");
     return {};
 }
@@ -48,7 +48,7 @@ Status settle_descriptors()
     if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR)
         return fail_errno("ignore SIGPIPE", errno);
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        // open(2) takes the lowest free number: this one. It stays open on purpose.
+        // open(2) takes the lowest free number, which is this one. It stays open on purpose.
         if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number)
             return fail_errno("open /dev/null", errno);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process may do, and by what it ends.
+// Limits what this process may do, and sees that it ends with its parent.
 #pragma once
 
 #include "schema/error.hpp"
@@ -8,12 +8,12 @@
 
 namespace anchorhold {
 
-// Keeps those of `wanted` (CAP_*) that it has, and nothing else, for good.
+// Keeps those of `wanted` (CAP_*) that the process has, and drops all others for good.
 Status keep_capabilities(std::initializer_list<unsigned> wanted);
-// Refuses to go on for a parent that is gone already.
+// Has the kernel kill us when our parent ends. Fails when the parent is gone already.
 Status die_with_parent();
-// 0, 1 and 2 lead somewhere, so that no file of ours takes their numbers; a reader that went away
-// is an error, not a signal.
+// Opens the descriptors 0, 1 and 2 if they are closed, so that no file of ours gets their numbers.
+// Ignores SIGPIPE, so that writing to a reader that is gone is an error and no signal.
 Status settle_descriptors();
 
 } // namespace anchorhold

@@ -36,7 +36,7 @@ state::ProbeAnswer answer_from(std::string_view name, const Status& done)
         return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
     const Error& error = done.error();
     std::string step = error.what;
-    if (error.number != 0) { // it is named beside the step
+    if (error.number != 0) { // the answer has the errno in a member of its own
         const std::string said = system_error("", error.number).what;
         if (step.ends_with(said))
             step.resize(step.size() - said.size());
@@ -55,7 +55,8 @@ nft::HostRun a_run(Posture posture)
     return run;
 }
 
-// What follows must not happen to the host, so success is not believed.
+// Enters a new network namespace, and checks that it is one: what follows must not happen to the
+// host.
 Status leave_host()
 {
     const auto before = state::namespace_of(0, "net");
@@ -67,8 +68,9 @@ Status leave_host()
     return {};
 }
 
-// The host's end of a link is made where we are, which a rootless engine's user namespace does not
-// own. The kernel asks who may before it looks for the link.
+// Says whether we may make links in the host's namespace, where a run's host end is. The user
+// namespace of a rootless engine does not own it. We ask the kernel to remove a link that does not
+// exist: it checks our rights before it looks for the link.
 Status may_change_host()
 {
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, state::Deadline(patience)));
@@ -96,7 +98,8 @@ Status filter(net::Netlink& nftables)
     return {};
 }
 
-// In the namespace a container would have: no table of ours stands there yet.
+// Loads the table of a filtered run in one more new namespace, as a container would have it: no
+// table of ours stands there yet.
 Status filter_inside()
 {
     AH_CHECK(leave_host());

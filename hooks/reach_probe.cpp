@@ -20,20 +20,22 @@
 namespace anchorhold {
 namespace {
 
-// A link that has just come up drops packets until the kernel's linkwatch has seen it, and TCP
-// would say its first word again after a whole second: so it is said anew, with more bounds each
-// time.
+// The time to wait in each try. A link that has just come up drops packets until the kernel's
+// linkwatch has seen it. TCP would send its first packet again only after a whole second. So a new
+// connection is begun instead, and each try waits longer.
 constexpr std::array<std::chrono::milliseconds, 6> bounds = {
     std::chrono::milliseconds(50),  std::chrono::milliseconds(100),
     std::chrono::milliseconds(200), std::chrono::milliseconds(400),
     std::chrono::milliseconds(800), std::chrono::milliseconds(1500)};
 
-struct Place { // IPv4, tcp
+// A tcp destination over IPv4. Address and port are in host byte order.
+struct Place {
     std::uint32_t address = 0;
     std::uint16_t port = 0;
 };
 
-// 0: connected; EINPROGRESS: on its way; else another errno.
+// Begins to connect. Returns 0 when it is connected, EINPROGRESS when it is on its way, or another
+// errno.
 int begin_connection(int socket, const Place& place)
 {
     sockaddr_in to = {};
@@ -43,7 +45,7 @@ int begin_connection(int socket, const Place& place)
     return ::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 ? 0 : errno;
 }
 
-// What came of it; ETIMEDOUT when nobody said anything.
+// Waits for the connection. Returns 0, its errno, or ETIMEDOUT when nobody answered within `bound`.
 int await_connection(int socket, std::chrono::milliseconds bound)
 {
     pollfd event = {socket, POLLOUT, 0};
@@ -103,7 +105,8 @@ std::uint16_t likely_port(const rules::PortRange& ports)
     return ports.first;
 }
 
-// The first few that the list names for tcp, single addresses before ranges. A list may be long.
+// Returns the first few tcp destinations of the allow list, single addresses before ranges. Looks
+// at the first 64 entries only, because a list may be long.
 std::vector<Place> places_to_try(const rules::Network& network)
 {
     constexpr std::size_t most_looked_at = 64;
@@ -127,7 +130,8 @@ std::vector<Place> places_to_try(const rules::Network& network)
     return places;
 }
 
-// As the container's packets would travel, by rules for where they come from too.
+// Says whether the host has a route for the container's packets. Rules by source address and by
+// link count too.
 Result<bool> has_route(net::Netlink& route, const rules::Network& network, const Place& place)
 {
     const std::uint32_t inside = network.subnet.value_or(rules::Subnet()).inside();
@@ -153,7 +157,7 @@ Result<std::vector<Attempt>> begin_all(const net::Netns& netns, std::uint32_t fr
     std::vector<Attempt> attempts;
     for (const Place& place : places) {
         AH_TRY(UniqueFd socket, net::socket_inside(netns), "ask for the way out from inside");
-        (void)begin_connection(socket.get(), place); // the tracking tells what came of it
+        (void)begin_connection(socket.get(), place); // the tracking is asked for the outcome
         sockaddr_in self = {};
         socklen_t size = sizeof self;
         if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&self), &size) != 0)
@@ -174,8 +178,8 @@ Result<bool> any_left(net::Netlink& tracking, const std::vector<Attempt>& attemp
     return false;
 }
 
-// 0: one left. Else what the first came to; a reset is forgotten by the tracking at once, so it
-// counts as an answer from outside.
+// Returns 0 when one of the connections left the host, else the errno of the first one. A refused
+// connection counts as one that left, because the tracking forgets it at once.
 Result<int> ask_for_way_out(const net::Netns& netns, std::uint32_t from,
                             const std::vector<Place>& places, net::Netlink& tracking,
                             const state::Deadline& deadline)
@@ -205,7 +209,8 @@ Result<int> ask_for_way_out(const net::Netns& netns, std::uint32_t from,
     return number;
 }
 
-// A kernel without ctnetlink refuses every question alike.
+// Returns the error when the kernel cannot be asked about connections: without ctnetlink it refuses
+// every question.
 std::optional<Error> cannot_tell(net::Netlink& tracking)
 {
     const auto asked = net::is_tracked(tracking, {});

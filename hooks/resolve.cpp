@@ -22,11 +22,11 @@
 namespace anchorhold {
 namespace {
 
-// Below the hook's own patience_for_names and above glibc's for its first name server (5 s).
+// Longer than glibc waits for its first name server (5 s).
 constexpr std::chrono::milliseconds patience_for_names(6500);
 constexpr std::size_t most_at_once = 32;
-constexpr std::size_t most_answer =
-    std::size_t{60} * 1024; // a pipe holds it: no child waits for us
+// Bytes of an answer. A pipe holds that much, so no child waits for us.
+constexpr std::size_t most_answer = std::size_t{60} * 1024;
 
 struct AddressList {
     void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
@@ -41,7 +41,7 @@ const void* address_of(const addrinfo& entry)
     return nullptr;
 }
 
-// In the child: an address per line.
+// Asks for one name, in the child. Returns an address per line.
 std::string ask(const char* name)
 {
     addrinfo hints = {};
@@ -70,10 +70,11 @@ std::string ask(const char* name)
         const std::string lines = ask(name);
         told = ::write(out, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
     }
-    ::_exit(told ? 0 : 1); // not exit(3): nothing of the parent's is to be flushed twice
+    ::_exit(told ? 0 : 1); // exit(3) would flush the parent's buffers a second time
 }
 
-// "::ffff:1.2.3.4" becomes "1.2.3.4"; what has a range's length here is a single address.
+// Returns an address in its canonical form: "::ffff:1.2.3.4" becomes "1.2.3.4". Cuts off a prefix
+// length. Returns no text for a line that is no address.
 std::string canonical(std::string_view line)
 {
     const auto address = rules::Prefix::parse(line, Code::network_setup_failed);
@@ -98,7 +99,7 @@ std::vector<std::string> addresses_in(std::string_view lines)
     return addresses;
 }
 
-// A child that asks for one name. Ends with us, whatever it has come to.
+// A child that asks for one name. The child ends at the latest with this object.
 class Question {
 public:
     static Result<Question> ask(const std::string& name)
@@ -137,12 +138,13 @@ public:
 private:
     Question(pid_t child, UniqueFd in) : child_(child), in_(std::move(in)) {}
 
-    // Whether it ended well by itself; one that was heard to the end is about to.
+    // Waits for the child's end. Kills it first, unless its answer was read to the end: then it is
+    // about to end by itself. Returns whether it succeeded.
     bool end()
     {
         const pid_t child = std::exchange(child_, 0);
         if (!heard_)
-            (void)::kill(child, SIGKILL); // cannot fail: it is ours until it is waited for
+            (void)::kill(child, SIGKILL); // the pid is our child's until it is waited for
         int status = 0;
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
         }

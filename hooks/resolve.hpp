@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names are at this moment, asked of the host's own resolver: getaddrinfo(3) with whatever
-// nsswitch.conf and resolv.conf say. It has no time-out of its own and cannot be interrupted, so
-// each name is asked for by a child that is killed when it is too late; many at once, so that one
-// dead name server does not delay them one by one.
+// Resolves names with the host's own resolver: getaddrinfo(3), which follows nsswitch.conf and
+// resolv.conf. It has no time-out of its own and cannot be interrupted. So a child asks for each
+// name, and is killed at the deadline. Many children ask at once: else one dead name server would
+// delay the names one after the other.
 #pragma once
 
 #include "hooks/state/deadline.hpp"
@@ -14,13 +14,13 @@
 
 namespace anchorhold {
 
-// In the order given; addresses canonical, sorted, each once. None where there are none, where
-// nobody could say, and where it was not said in time.
+// Returns the names in the order given, each with its addresses: canonical, sorted, each once. A
+// name has no addresses if there are none, if the resolver failed, or if it did not answer in time.
 Result<std::vector<rules::PinnedName>> resolve_names(const std::vector<std::string>& names,
                                                      const state::Deadline& deadline);
 
-// `anchorhold-hook resolve NAME...`: the line it prints, {"github.com":["140.82.121.3"]}. Gives up
-// every capability first: what answers from outside is read by libraries of the host's.
+// Returns the line that `anchorhold-hook resolve NAME...` prints: {"github.com":["140.82.121.3"]}.
+// Drops every capability first, because libraries of the host then read answers from outside.
 Result<std::string> run_resolve(std::span<char* const> names);
 
 } // namespace anchorhold

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds patience_for_teardown(5); // no runtime waits for it
 
+// Turns ENODEV into success: the link is gone already.
 Status unless_gone(Status done)
 {
     return !done && done.error().number == ENODEV ? Status() : done;
@@ -34,23 +35,25 @@ Status remove_from_host(const state::StateDir& state, const nft::HostRun& run)
     const state::Deadline deadline(patience_for_teardown);
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
     const std::string name = rules::link_name(run.key);
-    // While its rules stand, and when it is down, nothing is open. Both removals end with a grace
-    // period of the kernel's; in this order they pass it together. The link may end meanwhile by
-    // itself, with the namespace of its other end.
+    // The order: set the link down, drop its rules, remove it. Nothing is open while its rules
+    // stand, nor when it is down. Both removals wait for a grace period of the kernel, and in this
+    // order they wait for the same one. The link may end by itself meanwhile, with the namespace of
+    // its other end.
     AH_TRY(const auto link, net::find_link(route, name));
     if (link) {
         const net::Step down = net::set_link(*link, net::Flag::down);
         AH_CHECK(unless_gone(route.send({&down, 1})));
     }
-    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline)); // open to the end
+    // The socket stays open to the end: closing it waits for the grace period.
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     const auto dropped = nft::drop_rules(state, run, nftables, deadline);
     AH_CHECK(remove_leftover(route, name));
-    // Last: a namespace that ends keeps the kernel busy, and us waiting for it.
+    // This comes last: a namespace that ends keeps the kernel busy, and we would wait for it.
     unkeep_netns(state, run.key);
     return dropped;
 }
 
-// Releases every subnet that is reserved for a key. A thousand others' take 4 ms to read.
+// Releases every subnet that is reserved for a key. Reading a thousand reservations takes 4 ms.
 Status release_reserved(const state::StateDir& state, const RunKey& key)
 {
     const auto listed = state::reserved_subnets(state);
@@ -64,7 +67,7 @@ Status release_reserved(const state::StateDir& state, const RunKey& key)
     return {};
 }
 
-// A subnet may be reserved and not yet written down in the record.
+// Releases the subnet of a run, which may have reserved one that its record does not name yet.
 Status release_subnets(const state::StateDir& state, const Record& record)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key));

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order is the proof: whose call this is, whose namespace that is, then the namespace itself,
-// then the word inside it that the relay waits for, and last the record that says enforced. Killed
-// anywhere in between, the record is still a planned one and its creator's to take back.
+// How a planned run becomes an enforced one. The order matters:
+//
+// 1. Who calls: the record must be planned, the hook must be in the shim's namespaces, and the shim
+//    must live (check_caller).
+// 2. Whose namespace: the container's network namespace must not be the host's.
+// 3. The mounts must be what the shim looked at (check_mounted).
+// 4. The network: the namespace is emptied (severed, relayed), connected (sealed, filtered), joined
+//    (a pod's container), or only compared with other runs' (open).
+// 5. The file `enforced` is written into inside/. The relay waits for it.
+// 6. The original config.json is put back.
+// 7. The record is written as enforced.
+//
+// If the hook is killed at any step, the record still is a planned one, and its creator tears the
+// run down. If a step fails, undo() does so at once.
 #include "hooks/confine.hpp"
 #include "hooks/mounted.hpp"
 #include "hooks/network.hpp"
@@ -25,7 +36,8 @@ std::string enforced_path(const state::StateDir& state, const RunKey& key)
     return state.inside_path(key) + "/enforced";
 }
 
-// Are we where the shim was, and is it still there to hear how this ends?
+// Refuses a call from other namespaces than the shim's, or when the shim is gone: nobody would hear
+// how this ends.
 Status check_caller(const Record& record)
 {
     AH_TRY(const std::string boot, state::boot_id());
@@ -42,8 +54,8 @@ Status check_caller(const Record& record)
     return {};
 }
 
-// Only where no table can tell: a table of ours in the namespace says it at once, and reading a
-// thousand records does not.
+// Refuses a namespace that another living run has. Asked only where no table of ours stands: a
+// table says it at once, but reading a thousand records takes time.
 Status check_nobody_elses(const state::StateDir& state, const Record& record,
                           const FileIdentity& netns)
 {
@@ -79,7 +91,8 @@ Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Re
     return {};
 }
 
-// Rules before links, everywhere; then the links, and what the kernel says of it all.
+// Connects the run: first the rules on both sides, then the links, then the probes. The steps are
+// explained in network.cpp.
 Status connect_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
                          const state::Deadline& deadline)
 {
@@ -93,7 +106,7 @@ Status connect_namespace(const state::StateDir& state, const net::Netns& netns, 
     auto probed = probe_brokers(record, netns, deadline);
     if (probed)
         probed = probe_forwarding(record, netns, deadline);
-    // The better reason of the two, unless there was no time left to find it.
+    // A changed link is the better reason why a probe failed, unless there was no time to look.
     const auto held = check_link(record, inside, deadline, nullptr);
     if (!held && (probed || held.error().number != ETIMEDOUT))
         return held;
@@ -105,7 +118,7 @@ Status connect_namespace(const state::StateDir& state, const net::Netns& netns, 
     return {};
 }
 
-// Nothing is made: what the sandbox's run verified holds here too.
+// Joins the pod's network. Makes nothing: what was verified for the sandbox's run holds here too.
 Status join_pod(const state::StateDir& state, const net::Netns& netns, Record& record,
                 const state::Deadline& deadline)
 {
@@ -136,7 +149,8 @@ Status apply(const state::StateDir& state, Record& record, const state::Containe
     record.netns = netns.identity;
     record.verified.emplace_back(verified::netns);
     AH_CHECK(check_mounted(told.pid, record.sources));
-    if (!record.sources.empty() && record.sources.front().destination == "/") // else not compared
+    // Without the root as the first source, check_mounted() compares nothing.
+    if (!record.sources.empty() && record.sources.front().destination == "/")
         record.verified.emplace_back(verified::sources);
     if (record.technique == Technique::pod)
         return join_pod(state, netns, record, deadline);
@@ -147,10 +161,11 @@ Status apply(const state::StateDir& state, Record& record, const state::Containe
     case Posture::sealed:
     case Posture::filtered: return connect_namespace(state, netns, record, deadline);
     }
-    std::abort(); // a byte that is no Posture
+    std::abort(); // this byte is no Posture
 }
 
-// What the relay waits for: the generation, and where the host's end is if there is one.
+// Returns the text that the relay waits for: the generation, and the address of the host's end if
+// there is one.
 std::string enforced_text(const Record& record)
 {
     std::string text = record.generation + "\n";
@@ -162,24 +177,24 @@ std::string enforced_text(const Record& record)
 Status publish(const state::StateDir& state, const RunKey& key, Record& record)
 {
     AH_CHECK(state::replace_file(enforced_path(state, key), enforced_text(record), 0444));
-    // The runtime has read config.json by now. Left edited, it is put back at teardown.
+    // The runtime has read config.json by now. If this fails, teardown puts it back.
     if (const auto done = state::put_back(state, record); !done)
         record.advice.push_back("config.json still holds our edits: " + done.error().what);
     record.state = RunState::enforced;
     return state.write(record);
 }
 
-// What is in the namespace stays: it only tightens, and dies with it. What is outside goes at once;
-// the shim's teardown asks again.
+// Takes back what was done outside the namespace, and writes the reason into the record. What is
+// inside stays: it only tightens, and dies with the namespace. The shim's teardown tries again.
 void undo(const state::StateDir& state, const RunKey& key, Record record, const Error& error)
 {
     if (record.network)
         (void)unplug(state, record);
-    (void)::unlink(enforced_path(state, key).c_str()); // usually not there yet
+    (void)::unlink(enforced_path(state, key).c_str()); // usually it is not there yet
     record.state = RunState::failed;
     record.code = name_of(error.code);
     record.reason = error.what;
-    (void)state.write(record); // the reason is also on standard error
+    (void)state.write(record); // if this fails, the reason still is on standard error
 }
 
 } // namespace
@@ -198,7 +213,7 @@ Status up(const state::StateDir& state, const RunKey& key, std::string_view gene
         done = publish(state, key, record);
     if (!done) {
         Record undone = *planned;
-        undone.network = record.network; // as far as it came
+        undone.network = record.network; // what was made of the network so far
         undo(state, key, std::move(undone), done.error());
     }
     return done;

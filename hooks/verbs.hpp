@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What anchorhold-hook is called for.
+// The verbs of anchorhold-hook that work on one run. Each takes the run's key and generation.
 #pragma once
 
 #include "hooks/state/container_state.hpp"
@@ -10,27 +10,29 @@
 
 namespace anchorhold {
 
-// createRuntime: confines the container the runtime tells of, verifies, and makes the planned
-// record an enforced one. A failure undoes what was done and stands in the record (state failed).
+// Runs as the createRuntime hook. Confines the container in `told`, verifies that, and turns the
+// planned record into an enforced one. A failure undoes what was done, and is written into the
+// record (state failed).
 Status up(const state::StateDir& state, const RunKey& key, std::string_view generation,
           const Result<state::ContainerState>& told, const state::Deadline& deadline);
 
-// Before `start`, when the init's namespace shows more than loopback: confines it again. A failure
-// leaves the record as it is: its init still owns the run, and `start` is asked anew.
+// Confines the container again before `start`, when its namespace shows more than loopback. A
+// failure leaves the record enforced: the container's first process still owns the run, and the
+// next `start` asks again.
 Status guard(const state::StateDir& state, const RunKey& key, std::string_view generation,
              const state::Deadline& deadline);
 
-// While the container runs: do the tables still stand, inside and at the host? What somebody took
-// away is loaded again, and the record says so.
+// Checks the tables inside and at the host while the container runs. Loads a table again if
+// somebody took it away, and notes that in the record.
 Status hold(const state::StateDir& state, const RunKey& key, std::string_view generation,
             const state::Deadline& deadline);
 
-// The run that holds the network of a container's pod: alive, in `netns`, its tables held. Hands
-// back its record.
+// Confines again the run that holds the network of a container's pod, and returns its record. Fails
+// unless that run lives, and its network namespace is `netns`.
 Result<Record> hold_pod(const state::StateDir& state, const Record& member,
                         const FileIdentity& netns, const state::Deadline& deadline);
 
-// poststop: tears down if the container is gone, or goes within a moment.
+// Runs as the poststop hook. Tears the run down if the container is gone, or ends within a second.
 Result<state::TeardownOutcome> down(const state::StateDir& state, const RunKey& key,
                                     std::string_view generation);
 

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's connection tracking, by ctnetlink (linux/netfilter/nfnetlink_conntrack.h).
+// Asks the kernel's connection tracking, through ctnetlink
+// (linux/netfilter/nfnetlink_conntrack.h).
 #pragma once
 
 #include "hooks/net/netlink.hpp"
 
 namespace anchorhold::net {
 
-struct Connection { // IPv4 tcp; addresses and ports in host byte order
+// An IPv4 tcp connection. Addresses and ports are in host byte order.
+struct Connection {
     std::uint32_t from = 0;
     std::uint16_t from_port = 0;
     std::uint32_t to = 0;
     std::uint16_t to_port = 0;
 };
 
-// Sent with Netlink::list over NETLINK_NETFILTER. What is not tracked is ENOENT.
+// Makes the request for one connection, to be sent with Netlink::list over NETLINK_NETFILTER. The
+// error is ENOENT when the connection is not tracked.
 Step find_connection(const Connection& connection);
+// Says whether the connection is tracked.
 Result<bool> is_tracked(Netlink& netfilter, const Connection& connection);
 
 } // namespace anchorhold::net

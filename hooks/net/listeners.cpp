@@ -17,7 +17,7 @@ namespace anchorhold::net {
 namespace {
 
 constexpr std::uint32_t listening = 1U << TCP_LISTEN;
-constexpr std::uint32_t any_state = ~0U; // a bound datagram socket has no state to ask for
+constexpr std::uint32_t any_state = ~0U; // a bound udp socket has no state that one could ask for
 
 ListenerQuestion question(const char* word, std::uint8_t family, std::uint8_t protocol,
                           std::uint32_t states)

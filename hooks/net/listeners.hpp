@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets that wait for somebody in a network namespace (sock_diag(7)). Before the command starts
-// there is none, unless a process outside planted it: a way out that no link shows. Pure.
+// Lists the sockets that listen in a network namespace (sock_diag(7)). Before the command starts
+// there should be none. One that is there was planted by a process outside, and it is a way out
+// that no link shows. Pure: it only makes and reads messages.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -13,7 +14,7 @@ namespace anchorhold::net {
 
 struct Listener {
     std::string text;             // "tcp 127.0.0.1:8080"
-    bool docker_resolver = false; // at 127.0.0.11, which the drop table refuses
+    bool docker_resolver = false; // it is at 127.0.0.11, which the drop table refuses
     friend bool operator==(const Listener&, const Listener&) = default;
 };
 struct ListenerQuestion {
@@ -21,7 +22,9 @@ struct ListenerQuestion {
     Step request;
 };
 
+// Returns the requests for tcp and udp, each over IPv4 and IPv6.
 std::vector<ListenerQuestion> ask_for_listeners();
+// Reads one answer to the request for `protocol`.
 Result<Listener> read_listener(const std::string& protocol, const Message& message);
 
 } // namespace anchorhold::net

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// netlink(7): a request with NLM_F_ACK is answered by NLMSG_ERROR, number 0 when it worked.
+// How answers are read. The kernel answers a request with NLM_F_ACK by NLMSG_ERROR, whose number is
+// 0 when the request worked (netlink(7)). An nftables transaction can fail in two ways:
 //
-// The kernel answers a failed nftables transaction with a success for each good step and the error
-// among them; and when the transaction as a whole fails (nobody may, no such subsystem, commit
-// refused), with one error for its first message, which asked for nothing. So answers are read
-// until every step that asked was answered, or anything of ours was refused.
+// 1. One step is refused. The kernel answers each good step with a success, and this one with its
+//    error.
+// 2. The transaction as a whole is refused: the caller may not, the kernel has no such subsystem,
+// or
+//    the commit fails. The kernel then sends one error for the first message, although that message
+//    asked for no acknowledgement.
+//
+// So answers are read until every step that asked for one has it, or until one of our messages was
+// refused.
 #include "hooks/net/netlink.hpp"
 
 #include <array>
@@ -18,7 +24,7 @@
 namespace anchorhold::net {
 namespace {
 
-constexpr std::size_t receive_size = 32768; // what the kernel fills at most in a dump
+constexpr std::size_t receive_size = 32768; // bytes; the kernel fills no more in a dump
 constexpr int most_interrupted_lists = 5;
 
 int keep_text(const nlattr* attribute, void* data)
@@ -29,7 +35,8 @@ int keep_text(const nlattr* attribute, void* data)
     return MNL_CB_OK;
 }
 
-// NETLINK_EXT_ACK: attributes behind the error, and behind the request it repeats if it does.
+// Returns the kernel's own words for an error (NETLINK_EXT_ACK). They are an attribute behind the
+// error, and behind the request if the kernel repeats that in its answer.
 std::string kernel_words(const nlmsghdr* answer)
 {
     if ((answer->nlmsg_flags & NLM_F_ACK_TLVS) == 0)
@@ -41,11 +48,13 @@ std::string kernel_words(const nlmsghdr* answer)
     if (offset > mnl_nlmsg_get_payload_len(answer))
         return {};
     std::string words;
-    (void)mnl_attr_parse(answer, static_cast<unsigned>(offset), keep_text, &words); // only text
+    // Broken attributes only cost us the words.
+    (void)mnl_attr_parse(answer, static_cast<unsigned>(offset), keep_text, &words);
     return words;
 }
 
-// The number an answer carries (NLMSG_ERROR and NLMSG_DONE begin with it), 0 or positive.
+// Returns the errno that an answer carries, 0 or positive. NLMSG_ERROR and NLMSG_DONE begin with
+// it.
 int number_in(const nlmsghdr* answer)
 {
     int number = 0;
@@ -62,13 +71,14 @@ std::unexpected<Error> refused(const std::string& doing, const nlmsghdr* answer)
     return std::unexpected(std::move(error));
 }
 
-// A list of thousands is more than a socket usually takes at once (net.core.wmem_default), and is
-// one datagram all the same. The kernel counts its own overhead in, and doubles what it is told.
+// Makes room in the socket for one large datagram. A list of thousands of elements is one datagram,
+// and larger than a socket usually accepts (net.core.wmem_default). The kernel doubles the size
+// that it is given, because it counts its own overhead.
 void make_room(const mnl_socket* socket, std::size_t size)
 {
     constexpr std::size_t usual = 65536;
     const int wanted = static_cast<int>(size);
-    if (size > usual) { // refused, the message is still tried
+    if (size > usual) { // if this is refused, the message is still tried
         (void)::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &wanted,
                            sizeof wanted);
     }
@@ -78,7 +88,7 @@ void make_room(const mnl_socket* socket, std::size_t size)
 
 const nlmsghdr* header_of(const Message& message)
 {
-    return reinterpret_cast<const nlmsghdr*>(message.data()); // operator new aligns for it
+    return reinterpret_cast<const nlmsghdr*>(message.data()); // aligned, as operator new made it
 }
 
 void Netlink::Close::operator()(mnl_socket* socket) const noexcept
@@ -94,10 +104,10 @@ Result<Netlink> Netlink::open(int protocol, const state::Deadline& deadline)
     if (mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) != 0)
         return fail_errno("bind a netlink socket", errno);
     int on = 1;
-    // Without them errors are only longer and without the kernel's words.
+    // If these are refused, errors are longer and lack the kernel's words. That is all.
     (void)mnl_socket_setsockopt(socket.get(), NETLINK_EXT_ACK, &on, sizeof on);
     (void)mnl_socket_setsockopt(socket.get(), NETLINK_CAP_ACK, &on, sizeof on);
-    // Without it a list is not narrowed down, only longer.
+    // If this is refused, the kernel lists more than we ask for. That is all.
     (void)mnl_socket_setsockopt(socket.get(), NETLINK_GET_STRICT_CHK, &on, sizeof on);
     return Netlink(std::move(socket), deadline);
 }
@@ -182,7 +192,7 @@ Result<std::vector<Message>> Netlink::list_once(const Step& request)
     }
 }
 
-// A list that changed while it was read is no list: it is asked for again.
+// Asks again when the list changed while it was read, at most five times in all.
 Result<std::vector<Message>> Netlink::list(const Step& request)
 {
     for (int tries = 1;; ++tries) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One conversation with the kernel in one network namespace: that of the moment it was opened.
-// Messages are made elsewhere by pure functions; here they are sent and every answer is read.
+// A Netlink object is one conversation with the kernel, in the network namespace where it was
+// opened. Pure functions elsewhere make the messages. This code sends them and reads every answer.
 #pragma once
 
 #include "hooks/state/deadline.hpp"
@@ -22,6 +22,7 @@ using Message = std::vector<std::byte>; // one netlink message, header included
 
 const nlmsghdr* header_of(const Message& message);
 
+// A step is one message, with the words that begin the error when the kernel refuses it.
 struct Step {
     std::string doing; // "add chain output"
     Message message;
@@ -29,12 +30,14 @@ struct Step {
 
 class Netlink {
 public:
-    // `protocol`: NETLINK_ROUTE, NETLINK_NETFILTER, NETLINK_SOCK_DIAG.
+    // Opens a conversation. `protocol` is NETLINK_ROUTE, NETLINK_NETFILTER or NETLINK_SOCK_DIAG.
+    // Every wait ends at `deadline`, with ETIMEDOUT.
     static Result<Netlink> open(int protocol, const state::Deadline& deadline);
-    // All steps in one datagram (an nftables transaction is one). Every step that asks for an
-    // acknowledgement gets one; the first refusal is the error, with the kernel's own words.
+    // Sends all steps in one datagram: an nftables transaction must be one. Waits for the
+    // acknowledgement of every step that asks for one. The first refusal is the error, with the
+    // kernel's own words.
     Status send(std::span<const Step> steps);
-    // What a dump request lists.
+    // Sends a request and returns the messages that answer it.
     Result<std::vector<Message>> list(const Step& request);
 
 private:
@@ -52,7 +55,7 @@ private:
 
     Socket socket_;
     state::Deadline deadline_;
-    std::uint32_t sent_ = 0; // messages so far; sequence numbers count from 1
+    std::uint32_t sent_ = 0; // messages sent so far; the first one has sequence number 1
 };
 
 } // namespace anchorhold::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A netlink message that grows: header, the body its type asks for, attributes.
+// Builds a netlink message: first its header, then the body that its type needs, then attributes.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -10,7 +10,8 @@ namespace anchorhold::net {
 
 class NetlinkRequest {
 public:
-    // NLM_F_REQUEST is added. For Netlink::list: NLM_F_DUMP, or NLM_F_ACK for an answer of one.
+    // Adds NLM_F_REQUEST to `flags`. A request for Netlink::list needs NLM_F_DUMP, or NLM_F_ACK if
+    // its answer is one message.
     NetlinkRequest(std::uint16_t type, unsigned flags);
     NetlinkRequest(const NetlinkRequest&) = delete;
     NetlinkRequest& operator=(const NetlinkRequest&) = delete;
@@ -22,7 +23,7 @@ public:
 private:
     void* add_zeros(std::size_t size);
 
-    static constexpr std::size_t most = 512; // of the largest, a pair of links
+    static constexpr std::size_t most = 512; // bytes; the largest message makes a pair of links
     alignas(std::max_align_t) std::array<char, most> buffer_{};
     nlmsghdr* header_;
 };

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A socket belongs for ever to the namespace it was opened in (network_namespaces(7)), so a short
-// visit is enough. A child makes it: who came from a network that its user namespace does not own,
-// as a rootless engine's hook does, could not return. The child is a thread in all but name, which
-// shares our memory and descriptors while we wait for its end, so what it opens is ours.
+// How a socket is opened in another network namespace. A socket belongs for ever to the namespace
+// in which it was opened (network_namespaces(7)), so a short visit is enough.
+//
+// 1. A child is made, which shares our memory and our descriptors. It is almost a thread.
+// 2. The child enters the namespace and opens the socket. We wait until it has ended.
+// 3. The descriptors that it opened are ours.
+//
+// This process does not go itself, because it might be unable to return: the hook of a rootless
+// engine comes from a network that its user namespace does not own.
 #include "hooks/net/netns.hpp"
 
 #include "hooks/state/process.hpp"
@@ -21,10 +26,10 @@
 namespace anchorhold::net {
 namespace {
 
-constexpr std::size_t visit_stack = std::size_t{128} * 1024;
+constexpr std::size_t visit_stack = std::size_t{128} * 1024; // bytes
 
-// Without an end signal: an engine may have left SIGCHLD ignored, and __WALL finds the child
-// anyway.
+// Runs `go` in such a child and waits for its end. The child sends no signal when it ends, because
+// an engine may have left SIGCHLD ignored. waitpid(2) finds it all the same, with __WALL.
 Status in_visitor(int (*go)(void*), void* trip)
 {
     const auto stack = std::make_unique_for_overwrite<std::byte[]>(visit_stack);
@@ -42,7 +47,8 @@ Status in_visitor(int (*go)(void*), void* trip)
     return {};
 }
 
-// Runs `visit` where `enter` leads.
+// Runs `enter` and then `visit` in a child. Returns what `visit` returned. If `enter` fails, the
+// error is its errno with the words `doing`.
 template <typename Enter, typename Visit>
 auto away(std::string_view doing, Enter enter, Visit visit) -> decltype(visit())
 {
@@ -116,7 +122,7 @@ Status check_alone(const Netns& netns)
 {
     AH_TRY(const auto pids, state::every_process());
     for (const pid_t pid : pids) {
-        const auto other = state::namespace_of(pid, "net"); // gone meanwhile: not there
+        const auto other = state::namespace_of(pid, "net"); // an error if it ended meanwhile
         if (pid != netns.init.pid && other && *other == netns.identity) {
             return fail(Code::network_setup_failed,
                         "process " + std::to_string(pid) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A container's network namespace, held by a descriptor and recognised by device:inode. This
-// process never lives in it: a child enters to open sockets there.
+// A container's network namespace, kept by a descriptor and recognised by device:inode. This
+// process never enters it: a child enters it to open sockets there.
 #pragma once
 
 #include "hooks/net/links.hpp"
@@ -17,26 +17,29 @@ namespace anchorhold::net {
 struct Netns {
     UniqueFd fd;
     FileIdentity identity;
-    ProcessIdentity init; // whose it was, before and after the descriptor was opened
+    ProcessIdentity init; // the process whose namespace it was when the descriptor was opened
 };
+// Opens the network namespace of a process. The error is ESRCH when the process ended meanwhile.
 Result<Netns> netns_of(pid_t pid);
-// Is that process the only one in it? Names another in the error.
+// Refuses a namespace with another process than `init` in it. The error names that process.
 Status check_alone(const Netns& netns);
 
 struct Conversations {
     Netlink route;
-    Result<Netlink> nftables; // a kernel may have none
-    Result<Netlink> sockets;  // sock_diag(7); likewise
+    Result<Netlink> nftables; // an error when the kernel has no nf_tables
+    Result<Netlink> sockets;  // an error when the kernel has no sock_diag(7)
 };
+// Opens the conversations in that namespace.
 Result<Conversations> talk_inside(const Netns& netns, const state::Deadline& deadline);
 
-// A tcp socket of the container's, non-blocking.
+// Opens a non-blocking tcp socket in that namespace.
 Result<UniqueFd> socket_inside(const Netns& netns);
 
-// What this kernel puts into a namespace of its own accord.
+// Returns the links that this kernel puts into a new namespace by itself.
 Result<std::vector<Link>> links_of_fresh_netns(const state::Deadline& deadline);
+// Returns all links of the namespace of `route`.
 Result<std::vector<Link>> links_in(Netlink& route);
-// By name, without a list of all there are.
+// Finds one link by its name, without listing all. Returns nullopt when there is none.
 Result<std::optional<Link>> find_link(Netlink& route, const std::string& name);
 
 } // namespace anchorhold::net

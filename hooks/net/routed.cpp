@@ -9,9 +9,10 @@
 namespace anchorhold::net {
 namespace {
 
-constexpr std::uint32_t addresses = 4; // of a /30
+constexpr std::uint32_t addresses = 4; // in a /30
 
-// Routes over a link without a carrier are then in the list and never the answer.
+// Says whether the host may ignore routes over a link without a carrier. Such a route is then in
+// the list, but the kernel never answers with it.
 bool hides_linkdown()
 {
     for (const char* const which : {"all", "default"}) {
@@ -25,11 +26,11 @@ bool hides_linkdown()
     return false;
 }
 
-// Nothing: it takes a list of everything.
+// Returns the tables that must be listed. Returns nullopt when all routes must be listed.
 std::optional<std::vector<unsigned>> tables_by_rules(Netlink& route)
 {
     const auto messages = route.list(list_routing_rules());
-    if (!messages) // a kernel that has none
+    if (!messages) // the kernel may have no routing rules
         return std::nullopt;
     std::vector<RoutingRule> rules;
     for (const Message& message : *messages) {

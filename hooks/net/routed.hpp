@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the host's routes are asked about a subnet. Not by a list of them all: a thousand runs have
-// some thousands of routes, all in the tables `local` and `main`. Those two are asked for the
-// subnet's four addresses; the other tables that rules name are listed, for a question goes to the
-// first that answers. Where the rules or an answer leave anything open, all routes are listed.
+// Asks the host's routes about a subnet. It does not list all routes if it can avoid that: a
+// thousand runs have some thousands of routes, all in the tables `local` and `main`. Instead:
+//
+// 1. Every other table that the routing rules name is listed once. A question to the kernel would
+//    not do for them: it shows only the first table that answers.
+// 2. The kernel is asked which route takes each of the subnet's four addresses. That covers `local`
+//    and `main`.
+// 3. When the rules or an answer leave anything open, all routes are listed.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -10,10 +14,11 @@
 
 namespace anchorhold::net {
 
-// `route` must live as long.
+// The object uses `route`, which must live at least as long.
 class RoutedHost {
 public:
     static Result<RoutedHost> open(Netlink& route);
+    // Returns the broadest known range that the host routes and that touches the subnet.
     Result<std::optional<state::RoutedRange>> touching(const rules::Subnet& subnet);
 
 private:

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// rtnetlink(7). The kernel's table of answers to ask_route, by what stands in the way: unreachable
-// EHOSTUNREACH (a rule: ENETUNREACH), prohibit EACCES, blackhole EINVAL, all without words; throw
-// falls through to the next rule. EINVAL would also be a malformed request: any error refuses.
+// The kernel's answers to ask_route() when something stands in the way (rtnetlink(7)):
+//
+// - unreachable: EHOSTUNREACH from a route, ENETUNREACH from a rule
+// - prohibit: EACCES
+// - blackhole: EINVAL, which would also be the answer to a malformed request
+// - throw: no answer; the kernel goes on with the next rule
+//
+// The kernel adds no words to these errors. Any error makes us refuse.
 #include "hooks/net/routes.hpp"
 
 #include "hooks/net/netlink_request.hpp"
@@ -20,11 +25,11 @@
 namespace anchorhold::net {
 namespace {
 
-constexpr unsigned broadest = 8; // what is broader is a default route
+constexpr unsigned broadest = 8; // a route with a shorter prefix is a default route
 constexpr unsigned whole_address = 32;
 constexpr std::uint32_t no_suppression = 0xffffffff;
 
-// What follows the header of a message of the type that was asked for.
+// Returns the body behind a message's header. Refuses a message of another type.
 template <typename Body> Result<const Body*> body_of(const Message& message, std::uint16_t type)
 {
     const nlmsghdr* const header = header_of(message);
@@ -82,7 +87,8 @@ bool sends_nowhere(std::uint8_t type)
            type == RTN_THROW;
 }
 
-// What is not known here may narrow a rule down.
+// Keeps the attributes of a rule. An attribute that is not known here may narrow the rule down, so
+// the rule is then not plain.
 int keep_rule_attribute(const nlattr* attribute, void* data)
 {
     RoutingRule& rule = *static_cast<RoutingRule*>(data);
@@ -105,19 +111,20 @@ int keep_rule_attribute(const nlattr* attribute, void* data)
     return MNL_CB_OK;
 }
 
-// The place of the rule that sends everything there.
+// Returns the place of the rule that sends every packet to that table, or rules.size() without one.
 std::size_t plain_place(const std::vector<RoutingRule>& rules, unsigned table)
 {
     const auto found = std::ranges::find(rules, RoutingRule{table, true});
     return static_cast<std::size_t>(found - rules.begin());
 }
 
-// IFA_LOCAL is the link's own where both are there (a point-to-point link's IFA_ADDRESS is the
-// other end's); IPv6 has only IFA_ADDRESS then.
+// The attributes that hold an address. Where both are there, IFA_LOCAL is the link's own: the
+// IFA_ADDRESS of a point-to-point link is the other end's. Where there is only IFA_ADDRESS, as is
+// usual for IPv6, that is the link's own.
 struct AddressAttributes {
     const nlattr* address = nullptr;
     const nlattr* local = nullptr;
-    std::string_view label; // IPv4: the link's name, if nobody gave another
+    std::string_view label; // of an IPv4 address: the link's name, unless somebody gave another
 };
 
 int keep_address_attribute(const nlattr* attribute, void* data)
@@ -133,7 +140,7 @@ int keep_address_attribute(const nlattr* attribute, void* data)
     return MNL_CB_OK;
 }
 
-// What stands in the way; empty: nothing.
+// Returns what keeps packets from going straight over `link`; empty when nothing does.
 std::string obstacle(const Result<RouteAnswer>& answer, unsigned link)
 {
     if (!answer) {
@@ -196,7 +203,8 @@ Result<RoutingRule> read_routing_rule(const Message& message)
     return rule;
 }
 
-// A rule that is asked before is no harm as long as it leads to a table: who answers is told.
+// Allows rules before `main` as long as each leads to one table: read_match() sees which table
+// answered.
 std::optional<std::vector<unsigned>> tables_to_list(const std::vector<RoutingRule>& rules)
 {
     const std::size_t main = plain_place(rules, RT_TABLE_MAIN);
@@ -214,7 +222,7 @@ std::optional<std::vector<unsigned>> tables_to_list(const std::vector<RoutingRul
     return tables;
 }
 
-// A kernel without strict checks lists all tables for it, which is more than asked for.
+// A kernel without strict checks lists the routes of all tables, which is more than is needed.
 Step list_routes_of(unsigned table)
 {
     NetlinkRequest request(RTM_GETROUTE, NLM_F_DUMP);
@@ -234,8 +242,13 @@ Step match_route(std::uint32_t to)
     return request.finish("match the route to " + rules::dotted(to));
 }
 
-// ENETUNREACH: every table was asked, and has none. What a null route says is no such answer. A
-// default of `local` hides `main`, unless both are one to the kernel, which says `main` then.
+// Reads three kinds of answers.
+//
+// 1. ENETUNREACH: the kernel asked every table, and none has a route. The errno of a null route is
+//    another one, and it is no such answer.
+// 2. A range: it is known only if `local` or `main` gave it.
+// 3. A default route, which is no range: it counts as known only if `main` gave it. A default route
+//    in `local` would hide `main`. If the kernel keeps both in one table, it says `main`.
 RouteMatch read_match(const Result<std::vector<Message>>& answers)
 {
     if (!answers)
@@ -306,7 +319,7 @@ bool is_gateway(const Message& message, const rules::Prefix& pool)
         mnl_attr_parse(header_of(message), sizeof(ifaddrmsg), keep_address_attribute, &found) < 0 ||
         found.local == nullptr || mnl_attr_validate(found.local, MNL_TYPE_U32) < 0)
         return false;
-    constexpr std::size_t prefix = 2; // of link_name()
+    constexpr std::size_t prefix = 2; // letters that link_name() puts before the key
     const auto key = RunKey::parse(found.label.substr(std::min(prefix, found.label.size())));
     const std::uint32_t address = ntohl(mnl_attr_get_u32(found.local));
     const state::RoutedRange range = state::RoutedRange::of(pool);
@@ -314,7 +327,7 @@ bool is_gateway(const Message& message, const rules::Prefix& pool)
            address <= range.last();
 }
 
-// The acknowledgement ends the "list" of one.
+// The request asks for an acknowledgement, which ends the list of one answer.
 Step ask_route(std::uint32_t from, std::uint32_t to, unsigned link)
 {
     NetlinkRequest request(RTM_GETROUTE, NLM_F_ACK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mode of IPv6 addresses cannot be set by the message that makes a link (EAFNOSUPPORT), nor
-// together with IFF_UP: the kernel does the flag first, and the end that comes up second gets its
-// fe80:: address. So it is a message of its own, while the link is down.
+// IPv6 is taken from a link by a message of its own, while the link is down. The message that makes
+// the link cannot do it (EAFNOSUPPORT). The message that sets IFF_UP cannot do it either: the
+// kernel sets the flag first, and the end that comes up second gets its fe80:: address.
 #include "hooks/net/veth.hpp"
 
 #include "hooks/net/netlink_request.hpp"
@@ -31,10 +31,11 @@ void put_name(nlmsghdr* header, std::string_view name)
 std::uint8_t nibble(char digit)
 {
     const std::size_t value = std::string_view("0123456789abcdef").find(digit);
-    return static_cast<std::uint8_t>(value & 0xf); // npos: no digit of a key
+    return static_cast<std::uint8_t>(value & 0xf); // npos, when it is no digit, becomes 15
 }
 
-// Locally administered, of one station; the ends differ in a third bit.
+// Makes a MAC that is locally administered (bit 0x02) and of one station (bit 0x01 is 0). The two
+// ends differ in bit 0x04.
 std::array<std::uint8_t, mac_size> mac_bytes(std::string_view name, End end)
 {
     std::string digits(name.substr(std::min<std::size_t>(2, name.size())));

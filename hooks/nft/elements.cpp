@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two prefixes are disjoint or one holds the other. So reaches become disjoint like this: sorted,
-// a prefix comes after those that hold it, and gets the ports that none of them has already. What
-// is let through stays the same, to the port.
+// How reaches (prefixes with ports) become disjoint:
+//
+// 1. Two prefixes are disjoint, or one holds the other.
+// 2. The reaches are sorted, so that a prefix comes after all prefixes that hold it.
+// 3. Each prefix gets only the ports that none of the prefixes holding it has already.
+//
+// The set then lets through exactly the same as before.
 #include "hooks/nft/elements.hpp"
 
 #include <algorithm>
@@ -29,7 +33,7 @@ Bytes last_of(const rules::Prefix& prefix)
     return last;
 }
 
-// The address behind, or nothing behind the last of all.
+// Returns the next address, or no bytes after the last address of all.
 Bytes successor(Bytes address)
 {
     for (auto byte = address.rbegin(); byte != address.rend(); ++byte) {
@@ -40,7 +44,8 @@ Bytes successor(Bytes address)
     return {};
 }
 
-struct Span { // of ports, inclusive; wider than a port so that one more can be added
+// A range of ports, `first` and `last` included. 32 bits wide, so that one can be added to 65535.
+struct Span {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
 };
@@ -61,7 +66,8 @@ Ports united(Ports ports, const Ports& more)
     return merged;
 }
 
-// Both as united() leaves them.
+// Returns the ports without those in `taken`. Both are sorted and disjoint, as united() leaves
+// them.
 Ports without(const Ports& ports, const Ports& taken)
 {
     Ports left;
@@ -81,7 +87,7 @@ Ports without(const Ports& ports, const Ports& taken)
 
 Bytes key(const Bytes& address, std::uint8_t protocol, std::uint32_t port)
 {
-    Bytes all = address; // each part begins at a multiple of four
+    Bytes all = address; // each part of the key begins at a multiple of four bytes
     all.insert(all.end(), {protocol, 0, 0, 0, static_cast<std::uint8_t>(port >> 8),
                            static_cast<std::uint8_t>(port), 0, 0});
     return all;
@@ -89,7 +95,7 @@ Bytes key(const Bytes& address, std::uint8_t protocol, std::uint32_t port)
 
 struct Holder {
     rules::Prefix to;
-    Ports ports; // its own and those of all that hold it
+    Ports ports; // its own ports and those of all prefixes that hold it
 };
 
 void add_reaches(std::vector<Element>& elements, const std::vector<const rules::Reach*>& sorted,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Destinations as elements of sets. The kernel refuses elements that overlap (EEXIST, and which
-// of two depends on their order), so what is said twice is said once here. Pure.
+// Turns destinations into elements of sets. The kernel refuses elements that overlap (EEXIST; which
+// of the two it refuses depends on their order). So the elements made here never overlap. Pure.
 #pragma once
 
 #include "hooks/nft/nft.hpp"
@@ -10,12 +10,13 @@
 
 namespace anchorhold::nft {
 
-// For a set of addresses, kind ranges: of `prefixes`, those of that version.
+// Returns the elements for a set of addresses of kind `ranges`. Takes the prefixes of that IP
+// version and leaves out the others.
 std::vector<Element> ranges_of(const std::vector<rules::Prefix>& prefixes, Ip ip);
-// For a set of reaches, kind ranges.
+// Returns the elements for a set of reaches of kind `ranges`. Takes the reaches of that IP version.
 std::vector<Element> reaches_of(const std::vector<rules::Reach>& reaches, Ip ip);
 
-// Keys of sets of the kind single: the first address of each prefix, and an interface's name.
+// Return keys for sets of kind `single`: the first address of each prefix, and a link's name.
 std::vector<Bytes> addresses_of(const std::vector<rules::Prefix>& prefixes, Ip ip);
 Bytes bytes_of_link(const std::string& name);
 

@@ -13,8 +13,9 @@
 namespace anchorhold::nft {
 namespace {
 
-constexpr int most_tries = 100; // each takes a millisecond or less
+constexpr int most_tries = 100; // a try takes a millisecond or less
 
+// Says whether the run's rules, and the shared ones that it needs, are there as planned.
 Result<bool> stands(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const auto planned, host_rules_lines(run));
@@ -27,12 +28,13 @@ Status load_and_compare(net::Netlink& nftables, const HostRun& run)
     AH_TRY(const SharedTable shared, ask_shared(nftables, run), "read the host's rules");
     auto loaded = nftables.send(add_host_rules(run, shared));
     const int number = loaded ? 0 : loaded.error().number;
-    // A killed predecessor left something; another directory's last run took what all share.
+    // EEXIST: a killed process left some of these rules. ENOENT: the last run of another state
+    // directory took the shared table away meanwhile.
     if (number == EEXIST || number == ENOENT)
         loaded = nftables.send(load_host_rules(run));
     AH_CHECK(loaded, "load the host's rules");
     AH_TRY(bool good, stands(nftables, run), "read the host's rules back");
-    if (!good) { // what all share may have gone meanwhile with the last run of another directory
+    if (!good) { // the last run of another state directory may have taken the shared rules away
         AH_CHECK(nftables.send(load_host_rules(run)), "load the host's rules");
         AH_TRY(good, stands(nftables, run), "read the host's rules back");
     }
@@ -44,8 +46,8 @@ Status load_and_compare(net::Netlink& nftables, const HostRun& run)
     return {};
 }
 
-// HostRulesFound while rules are loaded that need what all runs share, and while that is taken away
-// because nobody does.
+// Takes the lock on the shared rules. It is held while rules are loaded that need them, and while
+// they are removed because no run needs them any more.
 Result<state::FileLock> lock_shared(const state::StateDir& state, const state::Deadline& deadline)
 {
     return state::FileLock::take(state.path() + "/locks/network", deadline.left());
@@ -58,8 +60,9 @@ Status drop_once(net::Netlink& nftables, const HostRun& run)
     return nftables.send(drop_host_rules(run, unused, generation));
 }
 
-// With what nobody needs any more. The lock keeps out who loads with this state directory; the
-// kernel, whoever else has changed anything since we looked.
+// Drops the run's rules and the tables that nobody needs any more. The lock keeps out other
+// processes of this state directory. If anybody else changed the ruleset after we looked, the
+// kernel refuses, and we look again.
 Status drop_with_unused(net::Netlink& nftables, const HostRun& run)
 {
     for (int tries = 0; tries < most_tries; ++tries) {
@@ -96,7 +99,7 @@ Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Recor
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     const HostRun run = host_run(record);
     if (run.technique == Technique::in_place && run.network.guest.empty())
-        return HostRulesFound::stood; // it has no address that a rule could go by
+        return HostRulesFound::stood; // it has no address, so there are no rules for it
     AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
     if (good)
         return HostRulesFound::stood;
@@ -118,7 +121,8 @@ Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftab
                   const state::Deadline& deadline)
 {
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
-    // Under the lock: records name their guests before rules do.
+    // The records are read under the lock: another run's record names its guests before its rules
+    // are loaded.
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(run.network.guest), run.key));
     return drop_with_unused(nftables, run);
 }
@@ -135,9 +139,10 @@ Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state
             continue;
         const auto read = state.read(key);
         if (!read)
-            guests.clear(); // any of them may be its
+            guests.clear(); // that record may claim any of them
         const Record record = read ? read->value_or(Record()) : Record();
-        // A container of the pod that the run was the sandbox of has the same addresses.
+        // The run `but_by` may be a pod's sandbox. Another container of that pod has the same
+        // addresses, and needs the rules as long as it lives.
         if (!but_by.empty() && record.pod.starts_with(std::string(but_by) + ".") &&
             record.technique == Technique::pod && state::is_alive(record.init))
             guests.clear();

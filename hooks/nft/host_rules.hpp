@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of one run in the host's namespace: loaded and read back, held, dropped.
+// Loads, checks and drops the rules of one run in the host's namespace.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -11,27 +11,32 @@ namespace anchorhold::nft {
 // Returns the part of a record that the host's rules are made of.
 HostRun host_run(const Record& record);
 
-// Loads and reads back; a difference is an error.
+// Loads the rules and reads them back. A difference is an error.
 Status put_host_rules(const state::StateDir& state, const Record& record,
                       const state::Deadline& deadline);
 
-// Do the host's rules stand as planned? If not (`nft flush ruleset`), they are loaded again.
-enum class HostRulesFound : std::uint8_t { stood, restored };
+enum class HostRulesFound : std::uint8_t {
+    stood,    // the rules were there as planned
+    restored, // the rules were missing or changed, and were loaded again
+};
+// Loads the host's rules again if they do not stand as planned, for example after `nft flush
+// ruleset`. Returns what it found.
 Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Record& record,
                                        const state::Deadline& deadline);
 
-// Of addresses that a run in place has no more: whoever has them next is no guest of ours.
+// Drops the rules for the addresses `gone`, which a run in place no longer has. The next container
+// with such an address is not ours. Keeps the addresses that another run claims.
 Status drop_guests(const state::StateDir& state, const Record& record,
                    std::vector<rules::Prefix> gone, const state::Deadline& deadline);
 
-// Removes the run's rules, and of the shared ones those that no other run needs. Addresses are used
-// again: of a run in place, those that another run has by now keep their rules. `nftables` is the
-// caller's to close, which takes long.
+// Drops the run's own rules, and the tables that nobody needs after it. Engines give an address to
+// one container after another, so the addresses that another run has by now stay. The caller keeps
+// `nftables` and closes it when it suits: closing takes long.
 Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftables,
                   const state::Deadline& deadline);
 
-// Of `guests` those that no run's record claims, that of the key `but_by` left out; none at all
-// where a record cannot be read.
+// Returns those of `guests` that no run's record claims. Ignores the record of the key `but_by`.
+// Returns none when a record cannot be read, because that record might claim any of them.
 Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state,
                                                     std::vector<rules::Prefix> guests,
                                                     std::string_view but_by);

@@ -22,7 +22,7 @@ using namespace nft;
 using Steps = std::vector<net::Step>;
 
 constexpr Table shared = {NFPROTO_INET};
-constexpr std::string_view our_links = "ah"; // what link_name() begins with
+constexpr std::string_view our_links = "ah"; // the names that link_name() makes begin so
 constexpr std::int32_t before_dnat = -150;
 constexpr std::int32_t source_nat = 100;
 
@@ -35,7 +35,7 @@ Rule shared_rule(const char* chain)
     return {shared, chain};
 }
 
-// A shared chain, made where it is missing; its rules are made again.
+// Makes a shared chain if it is missing, and removes its rules, which the caller makes again.
 void hold_chain(Steps& steps, const char* name, const Hook& hook)
 {
     steps.push_back(add_chain(shared, name, hook, Making::if_absent));
@@ -99,7 +99,9 @@ Steps guest_chains()
     return steps;
 }
 
-struct OwnElement { // of the sets' elements; the other runs' are many and never dumped
+// An element that belongs to one run. The elements of other runs are many and are never listed
+// here.
+struct OwnElement {
     std::string set;
     Element element;
 };
@@ -117,7 +119,7 @@ std::vector<OwnElement> elements_of(const HostRun& run)
     return own;
 }
 
-// Of an element's line: "guests4 0a630002".
+// Returns the key in an element's line, such as "guests4 0a630002".
 Bytes key_in(const std::string& line)
 {
     Bytes key;
@@ -135,7 +137,8 @@ std::vector<Set> sets_for(const HostRun& run)
                                                 : std::vector{forwards};
 }
 
-// Who jumps comes before where to.
+// Returns the chains in the order in which they can be removed: a chain that jumps comes before the
+// one to which it jumps.
 std::vector<const char*> tracking_chains_for(const HostRun& run)
 {
     if (run.technique == Technique::in_place)
@@ -240,7 +243,7 @@ std::vector<net::Step> list_shared(const HostRun& run)
     return steps;
 }
 
-// As list_shared asks: chains first, then rules.
+// Sorts as list_shared() asks: chains first, then rules.
 void sort_chains_first(std::vector<std::string>& lines)
 {
     const auto is_rule = [](const std::string& line) { return line.starts_with("rule "); };

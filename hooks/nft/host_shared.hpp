@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the host's rules that all runs share: the table `inet anchorhold` as host_table.cpp
-// draws it, and a run's own elements in its sets. Parts of transactions; pure.
+// Makes the part of the host's rules that all runs share: the table `inet anchorhold`, which
+// host_table.cpp shows, and a run's own elements in its sets. The functions return parts of
+// transactions. Pure, but for ask_run_elements().
 #pragma once
 
 #include "hooks/nft/host_table.hpp"
@@ -12,22 +13,23 @@
 namespace anchorhold::nft {
 
 const nft::Table& shared_table();
-bool is_forwarded(const HostRun& run); // filtered, on a link of ours
+bool is_forwarded(const HostRun& run); // whether it is filtered, on a link of ours
 
-// What a run of this kind needs of it, made or made again, and the run's elements.
+// Makes, or makes again, what a run of this kind needs of the shared table, and the run's elements.
 std::vector<net::Step> shared_part(const HostRun& run);
-std::vector<net::Step> tracking_part(); // what a forwarded run needs of it beside a sealed one
+std::vector<net::Step> tracking_part(); // makes what a forwarded run needs more than a sealed one
 std::vector<net::Step> add_own_elements(const HostRun& run);
-std::vector<net::Step> remove_own_elements(const HostRun& run); // what is not there is no error
+std::vector<net::Step> remove_own_elements(const HostRun& run); // a missing one is no error
 
-// The chains by which runs of its kind have the kernel track connections; that they are not there
+// Removes the chains that make the kernel track connections for runs of this kind. A missing chain
 // is no error.
 std::vector<net::Step> remove_tracking(const HostRun& run);
 
-// The runs that have elements.
+// Asks which runs have elements in the shared sets.
 Result<RunRules> ask_run_elements(net::Netlink& nftables);
 
-// Requests for just that, and the order in which they are answered: chains, then rules.
+// list_shared() makes the requests that list what a run needs of the shared table. The answers come
+// in its order, chains before rules; sort_chains_first() brings planned lines into that order.
 std::vector<net::Step> list_shared(const HostRun& run);
 void sort_chains_first(std::vector<std::string>& lines);
 

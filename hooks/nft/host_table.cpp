@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As nft(8) would write it, with a sealed run, a filtered one on a link of ours, and one in place:
+// The host's rules as nft(8) would write them, for three runs: one sealed, one filtered on a link
+// of ours, and one filtered in place.
 //
 //   table netdev anchorhold-2b {
 //     chain ahSEALED   { hook ingress device ahSEALED priority 0; policy drop
@@ -17,7 +18,7 @@
 //   }
 //   table inet anchorhold {
 //     set forwards { type ifname; elements = { ahFILTERED } }
-//     set guests4, guests6 { elements = { what the engine gave to the run in place } }
+//     set guests4, guests6 { elements = { the addresses that the engine gave the run in place } }
 //     chain forward     { hook forward priority 0; iifname @forwards accept; iifname "ah*" drop }
 //     chain toward      { hook forward priority 1; oifname != "ah*" accept
 //                         ct state established, related accept; counter drop }
@@ -28,27 +29,33 @@
 //                         fib daddr type local counter reject }
 //   }
 //
-// What a container may reach is decided by the table inside. The host's part is what that one
-// cannot see, and a second opinion for the worst: which addresses are the host's own, asked at the
-// time of the packet and before a DNAT rule of the host turns a published port into something else;
-// metadata services; whose address the sender is. The link's own chain does it: it is before all
-// NAT, other packets never meet it, and it outlives its link (in older kernels it goes with it),
-// which is set down first. So nothing is left open in between.
+// How the rules work:
 //
-// A host that probes the container gets its answers by their ACK flag, since a link's chain knows
-// no connections. None can be opened with such a packet; by udp the host gets no answer.
+// 1. The table inside the container decides what the container may reach. The host's rules see what
+//    that table cannot see, and check the worst cases a second time: is the destination an address
+//    of the host's own, is it a metadata service, is the sender's address the run's own?
+// 2. The chain of the run's link asks that. It comes before all NAT, so a DNAT rule of the host has
+//    not yet turned a published port into something else. Which addresses are the host's own is
+//    asked for each packet. Packets of other links never cross this chain.
+// 3. At teardown the link is set down first. The chain outlives its link (in older kernels it ends
+//    with it). So nothing is open in between.
+// 4. The host may open connections to a filtered run, for example to probe it. The answers are let
+//    through by their ACK flag, because a link's chain knows no connections. No connection can be
+//    opened with such a packet. The host gets no answers by udp.
+// 5. The `forward` chain drops the packets of any link of ours that has no element, for example
+//    after half a teardown. A sealed run never has an element, so a DNAT rule for its broker's port
+//    leads nowhere. This chain tracks no connections.
+// 6. Tracking connections costs every packet of the host. So `toward` and `postrouting` come with
+//    the first filtered run, `prerouting` comes with the first run in place, and each goes with the
+//    last. Priority -150 comes after the tracking, which `guest` needs to know answers, and before
+//    DNAT (-100).
 //
-// Which table it is in, its key decides. The kernel checks a table whole whenever a rule is added,
-// and walks all tables for each message that names one: a thousand runs in one table took 5 ms, in
-// a table each 0.5 ms of every set-up. Of 64 tables neither is seen. One that will be empty is
-// removed with the run, if the kernel finds it so: in older kernels its count of what is in it is
-// smaller by each link that has ended.
-//
-// The forward chain closes whatever link of ours has no element, as after half a teardown; a sealed
-// run never has one, so a DNAT rule for its broker's port leads nowhere. It tracks no connection.
-// Tracking costs every packet of the host, so `toward` and `postrouting` come with the first
-// filtered run and `prerouting` with the first in place, and go with the last. Priority -150 is
-// behind the tracking, which answers need, and before DNAT (-100).
+// Why there are 64 tables: the key decides which table holds a run's chain. The kernel checks a
+// whole table whenever a rule is added, and walks through all tables for each message that names
+// one. A thousand runs in one table cost 5 ms of every set-up, in a table each 0.5 ms. With 64
+// tables neither cost can be seen. A table that will be empty is removed with the run, if the
+// kernel finds it empty: in older kernels its count of what is in the table shrinks with each link
+// that has ended.
 #include "hooks/nft/host_table.hpp"
 
 #include "hooks/nft/elements.hpp"
@@ -71,11 +78,11 @@ using namespace nft;
 
 using Steps = std::vector<net::Step>;
 
-constexpr std::uint32_t table_count = 64; // two digits of the last two of a key
+constexpr std::uint32_t table_count = 64; // the last two hex digits of the key, modulo 64
 constexpr std::string_view own_prefix = "anchorhold-";
 
-// The run's chain, its device and its set of what is always denied have one name. What Table points
-// to stays where it is.
+// The names of a run's own objects. Its chain, its device and its set of what is always denied
+// share one name. table() points into this object, which must outlive it.
 struct OwnNames {
     std::string table_name;
     std::string name;
@@ -86,7 +93,7 @@ struct OwnNames {
 OwnNames own_of(const HostRun& run)
 {
     std::uint32_t number = 0;
-    const char* const end = run.key.data() + run.key.size(); // of addresses alone there is no key
+    const char* const end = run.key.data() + run.key.size(); // the key is empty for addresses alone
     (void)std::from_chars(end - std::min<std::size_t>(run.key.size(), 2), end, number, 16);
     constexpr std::string_view digits = "0123456789abcdef";
     number %= table_count;
@@ -94,7 +101,7 @@ OwnNames own_of(const HostRun& run)
             rules::link_name(run.key)};
 }
 
-// Everything on its own link, in the order in which the kernel lists a chain.
+// Returns the rules of a sealed run on its own link, in the order in which the kernel lists them.
 Steps seal_rules(const HostRun& run, const OwnNames& own)
 {
     const rules::Subnet subnet = run.network.subnet.value_or(rules::Subnet());
@@ -166,7 +173,8 @@ Steps add_link_chain(const HostRun& run)
     return steps;
 }
 
-// Made so that it is there to be removed: that is how nothing there becomes no error.
+// Removes the chain and its set. Each is first made if it is missing, because removing a missing
+// one would be an error.
 Steps remove_link_chain(const HostRun& run)
 {
     if (run.technique != Technique::veth)
@@ -252,7 +260,7 @@ Result<UnneededTables> ask_unneeded(net::Netlink& nftables, const HostRun& run)
     AH_TRY(const Ruleset seen, ask(nftables, own.table(), parts));
     AH_TRY(const auto tables, ask_tables(nftables));
     UnneededTables unused;
-    unused.own_table = on_link; // were it not there, the transaction would make it
+    unused.own_table = on_link; // also when it is missing: the transaction makes it first
     bool others = false;
     for (const TableUse& table : tables) {
         if (table.family != NFPROTO_NETDEV)
@@ -303,9 +311,9 @@ Result<RunRules> ask_run_rules(net::Netlink& nftables)
     for (const TableUse& table : tables) {
         if (table.family != NFPROTO_NETDEV)
             continue;
-        if (key_of_link(table.name)) // of an earlier build
+        if (key_of_link(table.name)) // an earlier build made it
             rules.links.push_back(table.name);
-        // An empty one is told by the key of a run that would be in it.
+        // An empty table is reported by a key made up for it, of a run that would be in it.
         if (table.name.starts_with(own_prefix) && table.use == 0)
             rules.links.push_back(
                 rules::link_name("0000000000" + table.name.substr(own_prefix.size())));

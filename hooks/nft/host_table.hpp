@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's own namespace holds for sealed and filtered runs: a chain `ahKEY` on the run's
-// own link, in one of 64 tables `netdev anchorhold-NN`, and `inet anchorhold`, shared by all and
-// made with the first, to which a run adds an element or two, never a base chain that other packets
-// cross. What it costs does not depend on how many there are.
+// Makes and reads the rules in the host's own namespace for sealed and filtered runs. They are:
+//
+// 1. A chain `ahKEY` on the run's own link, in one of 64 tables `netdev anchorhold-NN`.
+// 2. The table `inet anchorhold`, which all runs share and which the first run makes. A run adds an
+//    element or two to it, but never a base chain that other packets would cross.
+//
+// So the cost does not depend on the number of runs.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -19,52 +22,58 @@ namespace anchorhold::nft {
 
 struct HostRun {
     std::string key;
-    Posture posture = Posture::sealed;     // or filtered
-    Technique technique = Technique::veth; // or in_place, which is filtered
-    rules::Network network;                // veth: its subnet; in place: its guest addresses
+    Posture posture = Posture::sealed;     // sealed or filtered
+    Technique technique = Technique::veth; // veth or in_place; an in_place run is filtered
+    rules::Network network;                // veth: its subnet; in_place: its guest addresses
 };
 
-// What a run of this kind needs of the shared table, elements left out: nothing is there as it
-// should be, all but what tracks connections, all.
-enum class SharedTable : std::uint8_t { missing, untracked, stands };
+// How much of what a run of this kind needs is in the shared table, elements left out.
+enum class SharedTable : std::uint8_t {
+    missing,   // not even the part that a sealed run needs
+    untracked, // all but the chains that track connections
+    stands,    // all of it
+};
 Result<SharedTable> ask_shared(net::Netlink& nftables, const HostRun& run);
 
-// For a run of which nothing stands yet (else EEXIST). Nothing that stands as it should is removed
-// in this transaction: what is removed the kernel frees after a grace period, and whoever closes an
-// nftables socket waits for that (10 to 25 ms, measured).
+// Adds the rules of a run that has none yet (else the error is EEXIST). It is one transaction,
+// begin and end included, and so are the next two. It removes nothing that stands as it should: the
+// kernel frees what is removed after a grace period, and closing an nftables socket waits for that
+// (10 to 25 ms, measured).
 std::vector<net::Step> add_host_rules(const HostRun& run, SharedTable shared);
-// One transaction each, begin and end included. Whatever of this run stands already is replaced,
-// never added to; what is shared is made, or made again. Older kernels want the link to be there.
+// Replaces the run's rules, whatever of them stands already. Makes the shared part, or makes it
+// again. Older kernels refuse this when the link is not there.
 std::vector<net::Step> load_host_rules(const HostRun& run);
-// What is not there is no error. Of a veth run the key is enough; its link is down or gone. In
-// place: `guest` without the addresses that a later run has.
+// Drops the run's rules. A missing rule is no error. The key of a veth run is enough; its link must
+// be down or gone. The `guest` of an in_place run must not have addresses that a later run has.
 std::vector<net::Step> drop_host_rules(const HostRun& run);
 
-// What nobody needs once the run is dropped.
+// The tables and chains that nobody needs once the run is dropped.
 struct UnneededTables {
-    bool own_table = false;    // the one that its chain is in
-    bool older_table = false;  // `netdev ahKEY`, as earlier builds made it
-    bool shared_table = false; // of no run at all
-    bool tracking = false;     // the shared chains that have the kernel track connections
+    bool own_table = false;    // the table that holds the run's chain
+    bool older_table = false;  // `netdev ahKEY`, which earlier builds made
+    bool shared_table = false; // `inet anchorhold`, when no other run is left
+    bool tracking = false;     // the shared chains that make the kernel track connections
 };
 Result<UnneededTables> ask_unneeded(net::Netlink& nftables, const HostRun& run);
-// The run's rules and these, in the one transaction: each that removes something costs whoever
-// closes the socket a grace period. Refused with ERESTART when anything has changed since the
-// ruleset had that generation; with EBUSY when its table is not empty after all.
+// Drops the run's rules and these tables in one transaction, because each transaction that removes
+// something makes the closing of the socket wait for a grace period. The kernel refuses it with
+// ERESTART when the ruleset has changed since it had that generation, and with EBUSY when the table
+// is not empty after all.
 std::vector<net::Step> drop_host_rules(const HostRun& run, const UnneededTables& unused,
                                        std::uint32_t generation);
 
-// Whatever runs there are, of whichever state directory.
+// The runs that have rules here, of any state directory.
 struct RunRules {
-    std::vector<std::string> links;    // that a chain or an element is named after
-    std::vector<rules::Prefix> guests; // the addresses of those in place
+    std::vector<std::string> links;    // the links that a chain or an element is named after
+    std::vector<rules::Prefix> guests; // the addresses of the runs in place
 };
 Result<RunRules> ask_run_rules(net::Netlink& nftables);
 std::optional<RunKey> key_of_link(std::string_view name); // the inverse of link_name()
 
-// A line per table, chain, rule, set and element: the run's own and the shared ones that it needs.
+// Returns the plan as text: a line per table, chain, rule, set and element. It has the run's own
+// and the shared ones that the run needs.
 Result<std::vector<std::string>> host_rules_lines(const HostRun& run);
-// The same as the kernel has them; what is not there has no line.
+// Returns the same lines from what the kernel has. A missing object has no line.
 Result<std::vector<std::string>> ask_host_rules(net::Netlink& nftables, const HostRun& run);
 
 } // namespace anchorhold::nft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As nft(8) would write it, for severed and relayed:
+// The table as nft(8) would write it, for severed and relayed:
 //
 //   table inet anchorhold {
 //     chain input       { type filter hook input priority 0; policy drop; iif lo accept }
@@ -12,24 +12,27 @@
 //     chain postrouting { type filter hook postrouting priority 0; policy drop; oif lo accept }
 //   }
 //
-// 127.0.0.11 is where Docker's resolver listens inside the namespace and answers from the host.
-// What goes nowhere is refused at once, so that clients do not wait.
+// How it works, by posture:
 //
-// The postrouting chain is not a second opinion: where an engine's table has a DNAT rule on output,
-// a packet for lo is routed again and leaves by another link, and a filter on output is still told
-// lo (measured). Nothing is accepted for being established: severed means no answers either.
+// 1. Severed and relayed. Docker's resolver listens at 127.0.0.11 inside the namespace and answers
+//    from the host, so that address is refused. Packets that may not leave are refused at once, so
+//    that clients do not wait. Nothing is accepted because it is established: severed means no
+//    answers either.
+// 2. The postrouting chain is needed, and does not just repeat output. An engine's table may have a
+//    DNAT rule on output. A packet for lo is then routed again and leaves by another link, but the
+//    filter on output still sees lo (measured).
+// 3. Sealed adds tcp between the one link and the gateway's broker ports, in all three chains. The
+//    link is named by its index: a link that comes later has another index, whatever its name.
+// 4. Filtered has no postrouting chain, because a list should be asked only once. A DNAT rule
+// cannot
+//    fool it either: it lets through what `fib` calls local after the DNAT, and does not ask to
+//    which link the packet was routed before. Its order is: answers, the broker, what is always
+//    denied, the deny list, the allow list.
+// 5. Filtered remembers what it denies, but only tcp and udp. Other protocols have no ports, and
+//    their bytes would be read as ports.
 //
-// Sealed adds, in all three chains, tcp between the gateway's broker ports and the one link, by
-// index: a link that comes later has another, whatever its name.
-//
-// Filtered has no postrouting chain; a list has to be asked once only. So that a DNAT rule cannot
-// fool it either, it lets through what `fib` calls local after the DNAT, instead of what the packet
-// was routed to before it. Its order: what answers; the broker; always denied; denied; allowed.
-// What is refused is remembered, but only tcp and udp: other protocols have no ports, and their
-// bytes would be taken for some.
-//
-// Whoever may change this table can do as it likes inside: a container with CAP_NET_ADMIN. Packets
-// of AF_PACKET pass these hooks by; they need CAP_NET_RAW. The shim strips both.
+// A container with CAP_NET_ADMIN could change this table, and then do what it likes inside. Packets
+// of AF_PACKET do not cross these hooks; they need CAP_NET_RAW. The shim strips both capabilities.
 #include "hooks/nft/inside_table.hpp"
 
 #include "hooks/nft/elements.hpp"
@@ -102,12 +105,12 @@ net::Step accept_loopback(const char* chain, std::uint32_t direction)
     return inside_rule(chain).meta(direction).equals(loopback_index).accept();
 }
 
-std::uint32_t gateway_of(const InsidePlan& plan) // as packets have it
+std::uint32_t gateway_of(const InsidePlan& plan) // in network byte order
 {
     return htonl(plan.network.subnet.value_or(rules::Subnet()).gateway());
 }
 
-// Towards the broker by way of `link`; 0: whatever way.
+// Begins a rule for packets to the broker. Those of a sealed run must go over the plan's link.
 Rule to_broker(const char* chain, const InsidePlan& plan, std::uint16_t port)
 {
     Rule made = inside_rule(chain);
@@ -132,7 +135,7 @@ net::Step from_broker(const InsidePlan& plan, std::uint16_t port)
         .accept();
 }
 
-// Severed, relayed, and with ports of a broker sealed.
+// Returns the rules of severed, relayed and sealed. Only sealed has broker ports.
 Steps narrow_rules(const InsidePlan& plan)
 {
     static const std::vector<std::uint16_t> none;
@@ -156,13 +159,14 @@ Steps narrow_rules(const InsidePlan& plan)
 void accept_answers(Steps& steps, const char* chain)
 {
     steps.push_back(inside_rule(chain).has_state(established).accept());
-    // Of what is related only errors: an FTP helper's second connection is not in any list.
+    // Only related errors (icmp) are accepted. The second connection of an FTP helper is related as
+    // well, but no list allows it.
     for (const std::uint8_t icmp : {icmp4, icmp6})
         steps.push_back(inside_rule(chain).has_state(related).protocol(icmp).accept());
 }
 
-// Neighbour discovery (RFC 4861), without which an engine's IPv6 network is none. A link of ours
-// has no IPv6 address.
+// Accepts neighbour discovery (RFC 4861). The IPv6 network of an engine does not work without it. A
+// link of ours has no IPv6 address and does not need it.
 void accept_discovery(Steps& steps, const char* chain, std::uint8_t router_message)
 {
     const std::uint8_t types[] = {router_message, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT};
@@ -170,7 +174,8 @@ void accept_discovery(Steps& steps, const char* chain, std::uint8_t router_messa
         steps.push_back(inside_rule(chain).protocol(icmp6).icmp6_type().equals(type).accept());
 }
 
-struct Sets { // all that a filtered run's table has
+// The sets of a filtered run's table, without the remembered ones.
+struct Sets {
     std::vector<std::pair<Set, std::vector<Element>>> all;
 
     void add(const char* name, Keys keys, std::vector<Element> elements)
@@ -220,7 +225,7 @@ void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)
     accept_answers(steps, "input");
     if (!plan.network.subnet)
         accept_discovery(steps, "input", ND_ROUTER_ADVERT);
-    if (sets.has("node4")) { // the node probes, and forwards ports
+    if (sets.has("node4")) { // the node probes the container, and forwards ports to it
         steps.push_back(
             inside_rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table `inet anchorhold` inside a container's namespace: what its posture lets through, on
-// whatever link. It is never deleted, dies with the namespace, and a flush of the host's tables
-// does not touch it. Pure: messages out, messages read.
+// Makes the table `inet anchorhold` inside a container's namespace. It lets through what the
+// posture allows, on every link. It is never deleted, and dies with the namespace. A flush of the
+// host's tables does not touch it. Pure: it only makes messages and reads them.
 #pragma once
 
 #include "hooks/nft/ruleset.hpp"
@@ -12,24 +12,25 @@
 namespace anchorhold::nft {
 
 struct InsidePlan {
-    Posture posture = Posture::severed; // not open
-    rules::Network network;             // of sealed and filtered; without a subnet: in place
-    std::uint32_t link = 0;             // sealed: index of the container's end
+    Posture posture = Posture::severed; // never open
+    rules::Network network;             // for sealed and filtered; it has no subnet in place
+    std::uint32_t link = 0;             // for sealed: the index of the container's end
 };
 
 enum class ExistingTable : std::uint8_t {
-    none, // no table of ours may be there: one that is belongs to another run
-    ours, // replaced within the transaction, never absent in between
+    none, // no table of ours may be there: it would be another run's
+    ours, // our table is there; the transaction replaces it, so it is never absent
 };
 
 const nft::Table& inside_table();
-// One nftables transaction, its begin and end included.
+// Loads the table in one nftables transaction, begin and end included.
 std::vector<net::Step> load_inside_table(const InsidePlan& plan, ExistingTable standing);
-// What must be read back after it.
+// Returns the ruleset that must be read back afterwards.
 Result<Ruleset> expected_inside(const InsidePlan& plan);
 
-// The requests that list what a filtered run was refused, for read_denied.
+// list_denied() makes the requests that list the denied connections of a filtered run, for
+// read_denied(). list_denied_count() asks for the number of denied packets, for count_packets().
 std::vector<net::Step> list_denied();
-net::Step list_denied_count(); // for count_packets: the packets that were
+net::Step list_denied_count();
 
 } // namespace anchorhold::nft

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte orders: addresses and ports are the network's; what meta, ct and fib load is the host's.
+// Byte orders: addresses and ports are in network order. What meta, ct and fib load is in host
+// order.
 //
-// Names, not the transaction's numbers, tie rules and elements to sets: the kernel looks for the
-// name first, and finds what the same transaction made.
+// Rules and elements name their set, and do not use its number in the transaction. The kernel looks
+// for the name first, and finds a set that the same transaction made.
 #include "hooks/nft/nft.hpp"
 
 #include <algorithm>
@@ -25,9 +26,9 @@ namespace anchorhold::nft {
 namespace {
 
 constexpr std::size_t small_size = 4096;
-// A netlink attribute has at most 65535 bytes, and all elements of a message are in one.
+// A netlink attribute has at most 65535 bytes, and one attribute holds all elements of a message.
 constexpr std::size_t elements_size = 65536;
-constexpr std::size_t most_elements = 400; // at up to 108 bytes each, both keys of 24 bytes
+constexpr std::size_t most_elements = 400; // of up to 108 bytes each, with two keys of 24 bytes
 
 template <auto Release> struct Releaser {
     template <typename T> void operator()(T* object) const noexcept { Release(object); }
@@ -43,7 +44,7 @@ net::Step step_of(std::string doing, const nlmsghdr* header)
     return {std::move(doing), net::Message(bytes, bytes + header->nlmsg_len)};
 }
 
-// A message as it is built: `fill` appends what the object says.
+// Builds a message. `fill` appends the object's attributes.
 template <typename Fill>
 net::Step message(std::string doing, int type, const Table& table, unsigned flags, const Fill& fill,
                   std::size_t size = small_size)
@@ -105,7 +106,8 @@ net::Step set_step(const std::string& doing, int type, const Table& table, nftnl
                    [&](nlmsghdr* header) { nftnl_set_nlmsg_build_payload(header, set); });
 }
 
-// libnftnl numbers the elements of a list, which it reads only as the kernel writes them.
+// Gives each element of a list the attribute number that the kernel uses. libnftnl writes other
+// numbers (1, 2, 3 ...), but reads a list only with the kernel's.
 void name_elements(nlmsghdr* header)
 {
     const void* const end = mnl_nlmsg_get_payload_tail(header);
@@ -114,7 +116,7 @@ void name_elements(nlmsghdr* header)
         at = mnl_attr_next(at);
     if (at >= end)
         return;
-    auto* element = static_cast<nlattr*>(mnl_attr_get_payload(at)); // the list ends the message
+    auto* element = static_cast<nlattr*>(mnl_attr_get_payload(at)); // the message's last attribute
     for (; element < end; element = mnl_attr_next(element))
         element->nla_type = NLA_F_NESTED | NFTA_LIST_ELEM;
 }
@@ -132,9 +134,9 @@ net::Step elements_step(const std::string& doing, int type, const Table& table, 
 }
 
 struct Shape {
-    std::uint32_t type = 0; // nft(8)'s numbers for its listing: six bits per part of the key
-    std::uint32_t size = 0;
-    Bytes parts; // of a key that has several
+    std::uint32_t type = 0; // nft(8)'s number for the type: six bits per part of the key
+    std::uint32_t size = 0; // bytes of a key
+    Bytes parts;            // the sizes of the parts, if a key has several
 };
 Shape shape_of(Keys keys)
 {
@@ -163,7 +165,7 @@ std::uint32_t flags_of(const Set& set, const Shape& shape)
     return parts;
 }
 
-// Without it nft(8) lists every name as "".
+// Says that the keys are in host order. Without this nft(8) lists every name as "".
 void set_host_order(nftnl_set* set)
 {
     constexpr std::uint32_t host_endian = 1; // nft's enum byteorder
@@ -185,7 +187,7 @@ void add_to(nftnl_set* set, const Element& element)
     }
     if (element.is_end)
         nftnl_set_elem_set_u32(made, NFTNL_SET_ELEM_FLAGS, NFT_SET_ELEM_INTERVAL_END);
-    nftnl_set_elem_add(set, made); // the set's from here on
+    nftnl_set_elem_add(set, made); // from here on the set owns it
 }
 
 NftRule rule_of(const Table& table, const std::string& chain)
@@ -273,7 +275,7 @@ net::Step add_set(const Table& table, const Set& set, Making making)
     const Shape shape = shape_of(set.keys);
     const NftSet made = set_named(table, set.name);
     nftnl_set_set_u32(made.get(), NFTNL_SET_FAMILY, table.family);
-    nftnl_set_set_u32(made.get(), NFTNL_SET_ID, 1); // must be there; nobody asks for it
+    nftnl_set_set_u32(made.get(), NFTNL_SET_ID, 1); // the kernel wants one; we never use it
     nftnl_set_set_u32(made.get(), NFTNL_SET_FLAGS, flags_of(set, shape));
     nftnl_set_set_u32(made.get(), NFTNL_SET_KEY_TYPE, shape.type);
     nftnl_set_set_u32(made.get(), NFTNL_SET_KEY_LEN, shape.size);
@@ -362,7 +364,7 @@ net::Step get_generation()
                    nothing);
 }
 
-// With an acknowledgement, which ends the answer as a dump's end does.
+// The get_ requests ask for an acknowledgement, which ends the answer as the end of a dump does.
 net::Step get_table(const Table& table)
 {
     return table_step("look at", NFT_MSG_GETTABLE, table, NLM_F_ACK);

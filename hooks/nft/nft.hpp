@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of nf_tables: the parts of a transaction, each a step with the words for its refusal.
-// Pure. A transaction is begin(), steps, commit(), sent as one.
+// Makes the messages of nf_tables. Each part of a transaction is a step, with the words for its
+// refusal. A transaction is begin(), then steps, then commit(), all sent in one datagram. Pure.
 #pragma once
 
 #include "hooks/net/netlink.hpp"
@@ -17,45 +17,59 @@ struct nftnl_rule; // NOLINT(readability-identifier-naming)
 
 namespace anchorhold::nft {
 
-using Bytes = std::vector<std::uint8_t>; // as the packet has them
+using Bytes = std::vector<std::uint8_t>; // in the order in which a packet has them
 
 struct Table {
     std::uint8_t family = 0;         // NFPROTO_INET, NFPROTO_NETDEV
-    const char* name = "anchorhold"; // outlives this
+    const char* name = "anchorhold"; // not owned; must outlive this object
 };
-enum class Making : std::uint8_t { exclusive, if_absent };
+enum class Making : std::uint8_t {
+    exclusive, // EEXIST if it is there
+    if_absent, // one that is there is used
+};
 
 struct Hook {
     const char* type = "filter";
     std::uint32_t number = 0; // NF_INET_LOCAL_IN, NF_NETDEV_INGRESS
     std::int32_t priority = 0;
     std::uint32_t policy = 0; // NF_DROP, NF_ACCEPT
-    std::string device;       // netdev only, and there always: without one it hooks nothing
+    std::string device;       // for netdev only, which needs one: else the chain sees no packet
 };
 
 enum class Ip : std::uint8_t { v4, v6 };
 enum class Side : std::uint8_t { source, destination };
 
-// What its keys are. A link is a name; a reach is address, layer 4 protocol and destination port.
-enum class Keys : std::uint8_t { address4, address6, link, reach4, reach6 };
-enum class Kind : std::uint8_t { single, ranges, remembered };
+enum class Keys : std::uint8_t {
+    address4,
+    address6,
+    link,   // an interface's name
+    reach4, // an address, a layer 4 protocol and a destination port
+    reach6,
+};
+enum class Kind : std::uint8_t {
+    single,     // each element is one key
+    ranges,     // an element may be a range of keys
+    remembered, // rules add the keys, and each ends after denied_ms
+};
 struct Set {
     std::string name;
     Keys keys = Keys::address4;
     Kind kind = Kind::single;
 };
-constexpr std::uint64_t denied_ms = 24ULL * 60 * 60 * 1000; // since the last packet
+constexpr std::uint64_t denied_ms = 24ULL * 60 * 60 * 1000; // a day after the last packet
 constexpr std::uint32_t most_denied_in_set = 1024;
 
 struct Element {
     Bytes key;
-    Bytes last; // the last key of a range of reaches; empty: none
-    // A range of addresses is two elements: its first, and an end, the first behind it.
+    Bytes last; // the last key of a range of reaches; empty when it is no range
+    // A range of addresses is two elements: its first address, and an end. The end has this flag
+    // and the first address behind the range.
     bool is_end = false;
 };
 
 void append(std::vector<net::Step>& steps, std::vector<net::Step> more);
-// Refused with ERESTART when the ruleset has changed since it had that generation; 0: any.
+// Begins a transaction. The kernel refuses it with ERESTART when the ruleset has changed since it
+// had that generation. 0 means any generation.
 net::Step begin(std::uint32_t generation = 0);
 net::Step commit();
 net::Step add_table(const Table& table, Making making);
@@ -71,19 +85,19 @@ std::vector<net::Step> add_elements(const Table& table, const std::string& set,
                                     std::span<const Element> elements, Making making);
 net::Step remove_element(const Table& table, const std::string& set, const Element& element);
 
-// A rule as it grows: what is loaded, what it is compared with, and last what happens.
+// A rule is built from left to right: it loads a value, compares it, and ends with a verdict.
 class Rule {
 public:
     Rule(const Table& table, std::string chain);
 
-    Rule& meta(std::uint32_t key);      // NFT_META_OIF: loads it
-    Rule& address(Side side, Ip ip);    // of packets of that version
-    Rule& port(Side side);              // of tcp or udp: test the protocol first
-    Rule& icmp6_type();                 // likewise
-    Rule& reach(Ip ip);                 // the key of a set of reaches
-    Rule& address_is_local();           // is the destination one of this namespace's own?
-    Rule& acknowledges();               // tcp, and not the first packet of a connection
-    Rule& has_state(std::uint32_t bit); // of the connection; turns its tracking on
+    Rule& meta(std::uint32_t key);      // loads a fact about the packet, such as NFT_META_OIF
+    Rule& address(Side side, Ip ip);    // loads an address; only packets of that version match
+    Rule& port(Side side);              // loads a tcp or udp port; test the protocol first
+    Rule& icmp6_type();                 // loads the type; test the protocol first
+    Rule& reach(Ip ip);                 // loads the key of a set of reaches
+    Rule& address_is_local();           // tests that the destination is this namespace's own
+    Rule& acknowledges();               // tests the tcp flag ACK, which a first packet never has
+    Rule& has_state(std::uint32_t bit); // tests the connection's state; turns tracking on
     template <typename Value> Rule& equals(const Value& value)
     {
         static_assert(std::has_unique_object_representations_v<Value>);
@@ -94,7 +108,7 @@ public:
         static_assert(std::has_unique_object_representations_v<Value>);
         return compare(1, &value, sizeof value);
     }
-    Rule& begins(std::string_view prefix); // of an interface's name
+    Rule& begins(std::string_view prefix); // compares the beginning of an interface's name
     Rule& begins_not(std::string_view prefix);
     Rule& protocol(std::uint8_t number); // IPPROTO_TCP
     Rule& in(const std::string& set);
@@ -103,11 +117,11 @@ public:
     net::Step accept();
     net::Step drop();
     net::Step jump(const std::string& chain);
-    net::Step reset();                   // of tcp: the connection is refused at once
+    net::Step reset();                   // refuses a tcp connection at once
     net::Step reject(std::uint8_t code); // NFT_REJECT_ICMPX_ADMIN_PROHIBITED
     net::Step masquerade();
-    net::Step remember(const std::string& set); // and go on; when the set is full, only go on
-    net::Step end();                            // go on
+    net::Step remember(const std::string& set); // adds the key, if there is room; then goes on
+    net::Step end();                            // no verdict: the packet goes on
 
 private:
     struct Free {
@@ -125,9 +139,9 @@ private:
     std::unique_ptr<nftnl_rule, Free> rule_;
 };
 
-// Requests. What they list is read by hooks/nft/ruleset.hpp.
+// The requests that read. hooks/nft/ruleset.hpp reads their answers.
 net::Step list_tables();
-net::Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC: of all
+net::Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC means every family
 net::Step list_sets(const Table& table);
 net::Step list_rules();
 net::Step list_rules(const Table& table, const std::string& chain);

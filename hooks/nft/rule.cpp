@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every load goes to register 1 (16 bytes) but the parts of a reach, which lie behind one another
-// in registers of 4 bytes, of which each of 16 is four. Where one of either begins, the kernel
-// lists that of 16; so that is the one we say.
+// Registers: every value is loaded into register 1, of 16 bytes. Only the parts of a reach lie one
+// behind the other in registers of 4 bytes. A register of 16 bytes is four of these. Where both
+// kinds begin at the same place, the kernel lists the one of 16 bytes, so we use that name too.
 #include "hooks/nft/nft.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace anchorhold::nft {
 namespace {
 
-constexpr std::size_t rule_size = 4096; // the longest of ours takes about 700 bytes
+constexpr std::size_t rule_size = 4096; // our longest rule takes about 700 bytes
 
 struct Field {
     std::uint32_t offset = 0;
@@ -49,7 +49,7 @@ Rule::Rule(const Table& table, std::string chain)
 nftnl_expr* Rule::add(const char* name)
 {
     nftnl_expr* const expression = nftnl_expr_alloc(name);
-    nftnl_rule_add_expr(rule_.get(), expression); // the rule's from here on
+    nftnl_rule_add_expr(rule_.get(), expression); // from here on the rule owns it
     return expression;
 }
 
@@ -174,7 +174,7 @@ Rule& Rule::in(const std::string& set)
     nftnl_expr* const lookup = add("lookup");
     nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
     nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, set.c_str());
-    nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_FLAGS, 0); // which the kernel tells always
+    nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_FLAGS, 0); // the kernel always lists them
     return *this;
 }
 
@@ -237,7 +237,7 @@ net::Step Rule::remember(const std::string& set)
     nftnl_expr_set_str(update, NFTNL_EXPR_DYNSET_SET_NAME, set.c_str());
     nftnl_expr_set_u32(update, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
     nftnl_expr_set_u32(update, NFTNL_EXPR_DYNSET_SREG_KEY, NFT_REG_1);
-    nftnl_expr_set_u64(update, NFTNL_EXPR_DYNSET_TIMEOUT, 0); // the set's own
+    nftnl_expr_set_u64(update, NFTNL_EXPR_DYNSET_TIMEOUT, 0); // 0 means the set's own time-out
     return finish("remember");
 }
 

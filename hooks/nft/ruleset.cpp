@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A remembered set's elements, and what counters have counted, are state and no part of a plan;
-// so they are in no line.
+// No line shows the elements of a remembered set, or a counter's number: they change while the run
+// lives and are no part of a plan.
 #include "hooks/nft/ruleset.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string_view text_or_nothing(const char* text)
     return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// Only ours has both the name and the family.
+// Says whether an object is in `table`: name and family are both the table's.
 bool is_in(const nft::Table& table, std::uint32_t family, const char* name)
 {
     return family == table.family && text_or_nothing(name) == table.name;
@@ -88,7 +88,7 @@ Status read_table(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* head
     return {};
 }
 
-// A netdev chain's device is what it is worth: without one, or after a renaming, it hooks nothing.
+// Includes a netdev chain's device: without one, or after a renaming, the chain sees no packet.
 std::string hook_text(const nftnl_chain* chain)
 {
     std::string line = " type ";
@@ -199,7 +199,7 @@ Status read_set(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* header
 
 struct Read {
     ReadSet set;
-    std::vector<nftnl_set_elem*> elements; // the set's
+    std::vector<nftnl_set_elem*> elements; // owned by `set`
 };
 Result<Read> elements_in(const nlmsghdr* header)
 {
@@ -210,7 +210,7 @@ Result<Read> elements_in(const nlmsghdr* header)
         static_cast<Read*>(data)->elements.push_back(element);
         return 0;
     };
-    (void)nftnl_set_elem_foreach(read.set.get(), keep, &read); // `keep` stops at nothing
+    (void)nftnl_set_elem_foreach(read.set.get(), keep, &read); // `keep` never fails
     return read;
 }
 
@@ -242,7 +242,7 @@ Status read_elements(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* h
     return {};
 }
 
-// Of a line "set NAME flags N ...": the name, if the elements are part of a plan.
+// Returns the name in a line "set NAME flags N ...", if the set's elements are part of a plan.
 std::string planned_set(std::string_view line)
 {
     constexpr std::string_view prefix = "set ";
@@ -254,7 +254,7 @@ std::string planned_set(std::string_view line)
 rules::Denied denied_of(nftnl_set_elem* element, std::int64_t now)
 {
     const auto key = key_of(element, NFTNL_SET_ELEM_KEY);
-    const std::size_t address = key.size() == 12 ? 4 : 16; // then the protocol, then the port
+    const std::size_t address = key.size() == 12 ? 4 : 16; // behind it: the protocol, the port
     std::array<char, INET6_ADDRSTRLEN> text{};
     ::inet_ntop(address == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
     const std::uint64_t left = nftnl_set_elem_get_u64(element, NFTNL_SET_ELEM_EXPIRATION);
@@ -311,7 +311,7 @@ Result<Ruleset> ask_all(net::Netlink& nftables, const nft::Table& ours)
     const std::array tables = {nft::list_tables()};
     AH_TRY(Ruleset ruleset, ask(nftables, ours, tables));
     if (ruleset.ours.empty())
-        return ruleset; // without a table of ours there is no more
+        return ruleset; // there is no table of ours
     const std::array rest = {nft::list_chains(NFPROTO_UNSPEC), nft::list_sets(ours),
                              nft::list_rules()};
     AH_TRY(Ruleset objects, ask(nftables, ours, rest));
@@ -370,7 +370,7 @@ Result<std::uint64_t> count_packets(std::span<const net::Message> rules)
         const ReadRule rule(nftnl_rule_alloc());
         if (nftnl_rule_nlmsg_parse(net::header_of(message), rule.get()) < 0)
             return fail_errno("read a rule's counter", errno);
-        (void)nftnl_expr_foreach(rule.get(), add_count, &packets); // add_count stops at nothing
+        (void)nftnl_expr_foreach(rule.get(), add_count, &packets); // add_count never fails
     }
     return packets;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A moment after which nothing is waited for any more. The runtime kills a hook that is too late;
-// ours gives up before that, so that it can undo and say why.
+// A deadline is a moment after which the hook waits for nothing any more. The runtime kills a hook
+// that takes too long. Our hook gives up before that, so that it can undo its work and say why.
 #pragma once
 
 #include "schema/error.hpp"
@@ -15,8 +15,10 @@ public:
         : end_(std::chrono::steady_clock::now() + from_now)
     {
     }
-    std::chrono::milliseconds left() const; // 0 when it has passed
-    // Returns when `fd` can be read, or has ended; ETIMEDOUT at the deadline.
+    // Returns the time that is left, 0 when the deadline has passed.
+    std::chrono::milliseconds left() const;
+    // Waits until `fd` can be read or has ended. The error at the deadline is ETIMEDOUT. `doing`
+    // says in the error what was waited for.
     Status wait_readable(int fd, std::string_view doing) const;
 
 private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The holder unlinks the file before it lets go. So a lock that was waited for may be one on an
-// inode that no longer has a name and guards nothing: after flock(2) the name is looked up again
-// and must still lead to the inode that was locked; otherwise the whole is tried anew. Only a
-// holder unlinks, so once the two agree they stay in agreement.
+// The holder removes the file before it lets the lock go. Another process may have opened the file
+// before that. It then gets a lock on an inode that has no name any more, and such a lock guards
+// nothing. So after flock(2) the name is looked up again: it must still lead to the locked inode.
+// If it does not, everything is tried again from the start. Only the holder removes the file, so
+// once name and inode agree, they agree until the holder is done.
 #include "hooks/state/file_lock.hpp"
 
 #include <cerrno>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds asking_interval(2);
 
+// Says whether the name `path` still leads to the open file `fd`.
 bool leads_to(const std::string& path, int fd)
 {
     struct stat held = {};
@@ -43,8 +45,8 @@ Result<std::optional<FileLock>> FileLock::try_take(const std::string& path)
     }
 }
 
-// flock(2) cannot wait with a limit. An alarm signal would disturb the shim, which forwards
-// signals; inotify(7) reports a close before the lock is gone. So it is asked again.
+// Asks every 2 ms. flock(2) cannot wait with a limit. An alarm signal would disturb the shim, which
+// forwards signals. inotify(7) reports that a file is closed before its lock is gone.
 Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds bound)
 {
     const auto end = std::chrono::steady_clock::now() + bound;
@@ -61,7 +63,7 @@ Result<FileLock> FileLock::take(const std::string& path, std::chrono::millisecon
 FileLock::~FileLock()
 {
     if (fd_)
-        (void)::unlink(path_.c_str()); // a file left behind is only a file: the next holder's
+        (void)::unlink(path_.c_str()); // if it stays, the next holder uses it again
 }
 
 } // namespace anchorhold::state

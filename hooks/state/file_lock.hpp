@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock whose file exists only while somebody holds it, so that nothing is left of it.
+// A lock whose file exists only while somebody holds the lock. So no file is left behind.
 #pragma once
 
 #include "schema/error.hpp"
@@ -11,13 +11,13 @@
 
 namespace anchorhold::state {
 
-// Held until destroyed. The file is 0600 and must be in a directory nobody else can enter:
-// whoever can open a file can flock(2) it, and hold it for ever.
+// The lock is held until the object is destroyed. Its file has mode 0600 and must be in a directory
+// that nobody else can enter: anybody who can open a file can flock(2) it, and hold it for ever.
 class [[nodiscard]] FileLock {
 public:
-    // Nothing when somebody else holds it.
+    // Takes the lock without waiting. Returns nullopt when somebody else holds it.
     static Result<std::optional<FileLock>> try_take(const std::string& path);
-    // Waits, at most `bound`.
+    // Takes the lock, and waits for it no longer than `bound`. The error is then ETIMEDOUT.
     static Result<FileLock> take(const std::string& path, std::chrono::milliseconds bound);
     FileLock(FileLock&&) noexcept = default;
     FileLock& operator=(FileLock&&) = delete;

@@ -31,7 +31,7 @@ Status write_new(const std::string& path, std::string_view text, mode_t mode)
     const UniqueFd file(::open(path.c_str(), flags, mode));
     if (!file)
         return fail_errno("create " + path, errno);
-    if (::fchmod(file.get(), mode) != 0) // the umask is whoever's
+    if (::fchmod(file.get(), mode) != 0) // the caller's umask may have taken bits away
         return fail_errno("set the mode of " + path, errno);
     AH_CHECK(write_all(file.get(), text, path), "fill the new file");
     if (::fsync(file.get()) != 0)
@@ -70,7 +70,7 @@ Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
 
 Status replace_file(const std::string& path, std::string_view text, mode_t mode)
 {
-    const std::string fresh = path + ".new"; // a crash's is truncated
+    const std::string fresh = path + ".new"; // one that a crash left is truncated
     AH_CHECK(write_new(fresh, text, mode), "replace " + path);
     if (::rename(fresh.c_str(), path.c_str()) != 0)
         return fail_errno("rename " + fresh, errno);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of ours, read and replaced whole.
+// Reads and replaces small files of ours as a whole.
 #pragma once
 
 #include "schema/error.hpp"
@@ -12,12 +12,15 @@
 
 namespace anchorhold::state {
 
-// Nothing when it is not there. A file of more than `limit` bytes is refused.
+// Returns the text of the file, or nullopt when there is no such file. Refuses a file of more than
+// `limit` bytes (EFBIG). A symbolic link is not followed.
 Result<std::optional<std::string>> read_file(const std::string& path, std::size_t limit);
-// What `fd` still has; `path` is its name in an error.
+// Reads `fd` to its end, from where it stands. Refuses more than `limit` bytes (EFBIG). `path` is
+// the name that an error gives the file. The caller keeps `fd`.
 Result<std::string> read_all(int fd, std::size_t limit, const std::string& path);
-// Temporary beside it, fsync, rename: after any crash there is the old text or the new one, even
-// where the state directory is on a disk. One writer at a time (the run's lock).
+// Replaces the file: writes a temporary file beside it, syncs it and renames it. After any crash
+// the old text or the new one is there, even where the state directory is on a disk. Only one
+// process may write at a time: the caller holds the run's lock, or another of ours.
 Status replace_file(const std::string& path, std::string_view text, mode_t mode);
 
 } // namespace anchorhold::state

@@ -8,7 +8,7 @@
 namespace anchorhold::state {
 namespace {
 
-// Takes the next word and the separator behind it.
+// Removes the next word and the separator behind it from `text`. Returns the word.
 std::string_view take(std::string_view& text, char separator)
 {
     const std::string_view word = text.substr(0, text.find(separator));
@@ -16,7 +16,7 @@ std::string_view take(std::string_view& text, char separator)
     return word;
 }
 
-// Blanks in a mount point are \040.
+// Replaces the table's escapes, three octal digits each: a blank in a mount point is \040.
 std::string unescaped(std::string_view text)
 {
     std::string plain;
@@ -35,7 +35,7 @@ std::string unescaped(std::string_view text)
     return plain;
 }
 
-// "id parent device root place options [optional...] - type source options"
+// Reads a line "id parent device root place options [optional...] - type source options".
 std::optional<HostMount> mount_of(std::string_view line)
 {
     const std::size_t dash = line.find(" - ");

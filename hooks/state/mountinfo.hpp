@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table /proc/PID/mountinfo (proc(5)). Pure.
+// Reads the table /proc/PID/mountinfo (proc(5)). Pure: works on its text.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace anchorhold::state {
 
 struct HostMount {
-    std::string place; // where it is mounted
-    std::string type;
-    std::string root; // what of the file system is seen there; of nsfs, "net:[4026531840]"
+    std::string place; // the path on which it is mounted
+    std::string type;  // of the file system: "ext4", "nsfs"
+    std::string root;  // the part of the file system that is seen there; on nsfs "net:[4026531840]"
     friend bool operator==(const HostMount&, const HostMount&) = default;
 };
 
-constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024; // bytes of a table
+constexpr std::size_t most_mountinfo = std::size_t{64} * 1024 * 1024; // bytes in one table
 
-// In the table's order, the latest last; lines that are none are passed over.
+// Returns the mounts in the table's order, the latest one last. Skips a line that is no mount.
 std::vector<HostMount> read_mountinfo(std::string_view table);
-// Is it a mount of that network namespace?
+// Says whether the mount keeps the network namespace with that inode number alive.
 bool keeps_netns(const HostMount& mount, std::uint64_t inode);
 
 } // namespace anchorhold::state

@@ -16,11 +16,11 @@ namespace {
 
 constexpr const char* config_name = "config.json";
 constexpr const char* kept_name = "config.json";
-// One name for all: what a crash left is replaced, never mistaken for ours. Two at once are kept
-// apart by the lock.
+// The temporary file has one fixed name. A file of that name that a crash left is removed first.
+// Two writers at the same time are kept apart by the bundle's lock.
 constexpr const char* temporary_name = ".config.json.anchorhold";
 
-constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024; // as the gate reads
+constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024; // as json::Limits
 
 std::string kept_path(const StateDir& state, const RunKey& key)
 {
@@ -57,7 +57,7 @@ Status replace_text(int directory, const std::string& text)
     struct stat like = {};
     if (::fstatat(directory, config_name, &like, AT_SYMLINK_NOFOLLOW) != 0)
         return fail_errno("look at config.json", errno);
-    (void)::unlinkat(directory, temporary_name, 0); // a crash's; usually there is none
+    (void)::unlinkat(directory, temporary_name, 0); // one that a crash left; usually there is none
     const UniqueFd file(::openat(directory, temporary_name,
                                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file && errno == EROFS) {
@@ -69,7 +69,7 @@ Status replace_text(int directory, const std::string& text)
         return fail_errno("write beside config.json", errno);
     auto done = fill_and_rename(directory, file.get(), like, text);
     if (!done)
-        (void)::unlinkat(directory, temporary_name, 0); // the error is told already
+        (void)::unlinkat(directory, temporary_name, 0); // `done` already says what went wrong
     return done;
 }
 
@@ -105,7 +105,7 @@ Status put_back(const StateDir& state, const Record& record)
     const std::string kept = kept_path(state, key);
     AH_TRY(const auto original, read_file(kept, most_bytes), "put config.json back");
     if (!original)
-        return {}; // put back already
+        return {}; // it was put back already, or never kept
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
@@ -115,7 +115,7 @@ Status put_back(const StateDir& state, const Record& record)
     if (!standing || sha256_hex(*standing) != record.config_digest)
         return {};
     AH_CHECK(replace_text(bundle.get(), *original));
-    (void)::unlink(kept.c_str()); // not needed any more; it goes with the run's folder at last
+    (void)::unlink(kept.c_str()); // if this fails, it goes with the run's folder
     return {};
 }
 

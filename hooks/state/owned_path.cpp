@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a path as the kernel would, one component at a time, and asks of each who could put
-// another thing in its place.
+// Walks a path as the kernel does, one component at a time. Asks of each component who could put
+// something else in its place.
 #include "hooks/state/owned_path.hpp"
 
 #include "hooks/state/owner.hpp"
@@ -18,11 +18,12 @@ namespace {
 constexpr unsigned most_links = 40; // path_resolution(7)
 
 struct PathWalk {
-    std::deque<std::string> ahead; // components still to come
-    std::string behind;            // no links in it any more, and nobody else's to change
-    unsigned links = 0;
+    std::deque<std::string> ahead; // the components that are still to come
+    std::string behind; // the checked path: it has no links, and nobody else can change it
+    unsigned links = 0; // the links followed so far
 };
 
+// Puts the components of `path` before those of `ahead`, without "" and ".".
 void prepend(std::deque<std::string>& ahead, const std::string& path)
 {
     std::size_t end = path.size();
@@ -35,9 +36,10 @@ void prepend(std::deque<std::string>& ahead, const std::string& path)
     }
 }
 
-// In a sticky directory only a file's owner, the directory's and root can replace it, and the
-// file's owner is looked at next. The group bits are the mask of an access control list as well
-// (acl(5)), so they count for any group.
+// Refuses a component that another user owns or can write. A sticky directory may be writable: only
+// the file's owner, the directory's owner and root can replace a file in it, and the file's owner
+// is looked at in the next step. The group bits count for any group, because they also are the mask
+// of an access control list (acl(5)).
 Status check_owner(const struct stat& file, const std::string& path, const PathWalk& walk)
 {
     if (!is_owned_well(path, file)) {
@@ -70,7 +72,8 @@ Status back_to_root(PathWalk& walk)
     return check_owner(root, "/", walk);
 }
 
-// By name from the root each time: what the name leads through was looked at before.
+// Checks the next component. Uses its full path from the root, whose earlier components were all
+// checked before.
 Status step(PathWalk& walk)
 {
     std::string path = walk.behind + "/" + walk.ahead.front();

@@ -8,7 +8,8 @@
 
 namespace anchorhold::state {
 
-// No component of an absolute path may be writable by anyone but root (or our euid).
+// Refuses an absolute path if anybody but root (or our euid) can write one of its components.
+// `what` begins the error's sentence, and `code` becomes its code.
 Status check_owned_path(const std::string& path, std::string_view what, Code code);
 
 } // namespace anchorhold::state

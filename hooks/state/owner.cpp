@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// user_namespaces(7), "Unmapped user and group IDs": stat(2) shows the overflow uid for the host's
-// root there, and so it does for any other user of the host who has no id inside; those cannot be
-// told apart. The same number can be an id inside as well, of a container's user "nobody" say: over
-// a file of that one root inside has CAP_FOWNER, which open(2) asks for O_NOATIME; over a file
-// without an id nobody inside has it.
+// How a file of the host's root is recognised in a user namespace that has no id for that root:
+//
+// 1. stat(2) shows the overflow uid for every user of the host who has no id inside
+//    (user_namespaces(7), "Unmapped user and group IDs"). The host's root is one of these users,
+//    and they cannot be told apart.
+// 2. The same number may also be an ordinary id inside, for example of a container's user "nobody".
+//    Such a file must not be believed.
+// 3. open(2) allows O_NOATIME only to the file's owner and to a process with CAP_FOWNER over the
+//    file. Root inside has that capability over a file whose owner has an id inside. Nobody inside
+//    has it over a file whose owner has none. So we open the file with O_NOATIME: if that is
+//    denied, the owner has no id inside.
 #include "hooks/state/owner.hpp"
 
 #include "hooks/state/files.hpp"
@@ -19,9 +25,10 @@
 namespace anchorhold::state {
 namespace {
 
-constexpr uid_t overflow_uid = 65534; // kernel.overflowuid, as everybody leaves it
+constexpr uid_t overflow_uid = 65534; // the default of kernel.overflowuid
 
-// A link cannot be changed by its owner but only replaced, which is up to its directory.
+// Says whether the owner of a file has no id in this user namespace. A symbolic link counts as such
+// a file: its owner cannot change it but only replace it, and its directory decides about that.
 bool has_no_id(const std::string& path, const struct stat& file)
 {
     if (S_ISLNK(file.st_mode))
@@ -35,7 +42,7 @@ bool has_no_id(const std::string& path, const struct stat& file)
 
 } // namespace
 
-// Three numbers a line, the second is the first id outside.
+// Reads three numbers a line. The second one is the first id outside.
 bool maps_host_root(std::string_view uid_map)
 {
     constexpr std::string_view blanks = " \n";

@@ -30,22 +30,24 @@ namespace anchorhold::state {
 namespace {
 
 constexpr std::chrono::seconds patience_for_child(5);
-constexpr int relay_refuses = 125; // the relay's own failures (DESIGN 3.11)
+constexpr int relay_refuses = 125; // the relay's exit status when the relay itself fails
 constexpr int not_executed = 126;
 
 enum class Did : std::uint8_t { all, unshare_net, compare, loopback, listen, execute };
 
-struct Obstacle { // what the child writes into its pipe; all zero when there is none
+// The step at which the child failed. The child writes it into its pipe; all zero means no failure.
+struct Obstacle {
     Did at = Did::all;
-    int number = 0;
+    int number = 0; // errno, or 0
 };
 
 struct Ran {
     Obstacle obstacle;
-    int status = 0; // waitpid(2)'s
+    int status = 0; // from waitpid(2)
 };
 
-// The engine may have left SIGCHLD ignored: then a child's status would vanish with it.
+// Keeps the status of ended children. The engine may have left SIGCHLD ignored, and then the kernel
+// would throw the status away.
 class ChildrenAreKept {
 public:
     ChildrenAreKept()
@@ -64,9 +66,10 @@ private:
 
 template <typename Work> [[noreturn]] void be_child(Work work, int report)
 {
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // it ends by itself soon enough
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL); // without it the child still ends by itself, soon
     const Obstacle obstacle = work();
-    (void)::write(report, &obstacle, sizeof obstacle); // read as "none" when it does not arrive
+    // If this does not arrive, the parent still has the exit status.
+    (void)::write(report, &obstacle, sizeof obstacle);
     ::_exit(obstacle.at == Did::all ? 0 : not_executed);
 }
 
@@ -76,7 +79,7 @@ Result<Ran> wait_for(pid_t child, int report)
     const auto ended =
         Deadline(patience_for_child).wait_readable(handle.get(), "wait for the probe");
     if (!ended)
-        (void)::kill(child, SIGKILL); // ours, and not waited for yet
+        (void)::kill(child, SIGKILL); // the pid is still our child's: it was not waited for yet
     Ran ran;
     while (::waitpid(child, &ran.status, 0) < 0) {
         if (errno != EINTR)
@@ -172,7 +175,8 @@ ProbeAnswer ask_can_isolate()
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
 
-// A port that is held by a socket which stays open in whatever is executed next.
+// Listens on a port and returns the port. The socket is left open on purpose, also in the program
+// that is executed next.
 Result<std::uint16_t> hold_a_port()
 {
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
@@ -184,12 +188,12 @@ Result<std::uint16_t> hold_a_port()
     if (!socket || ::bind(socket.get(), raw, size) != 0 || ::listen(socket.get(), 1) != 0 ||
         ::getsockname(socket.get(), raw, &size) != 0)
         return fail_errno("listen on 127.0.0.1", errno);
-    (void)socket.release(); // on purpose: see above
+    (void)socket.release(); // on purpose
     return ntohs(address.sin_port);
 }
 
-// In a namespace of its own where that is possible: the host's loopback may be down, and its ports
-// are not ours.
+// Becomes the relay, told to listen on a port that is already held. Does so in a network namespace
+// of its own where that is possible: the host's loopback may be down, and its ports are not ours.
 Obstacle be_relay(const std::string& path)
 {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -198,7 +202,7 @@ Obstacle be_relay(const std::string& path)
             return {Did::execute, errno};
     }
     if (::unshare(CLONE_NEWNET) == 0)
-        (void)bring_loopback_up(); // if not, listening fails
+        (void)bring_loopback_up(); // if this fails, listening below fails and is reported
     const auto port = hold_a_port();
     if (!port)
         return {Did::listen, port.error().number};
@@ -276,7 +280,7 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::st
     };
     const ProbeKey key{std::move(boot), identity_of(relay_path), identity_of("/proc/self/exe")};
     AH_TRY(auto answers, answer(state, {key, now.tv_sec, ask}, freshness), "probe");
-    // Looked at each time: a remount leaves no trace in the file's identity.
+    // The file is looked at each time: a remount leaves no trace in the file's identity.
     if (auto obstacle = obstacle_in_file(relay_path)) {
         std::ranges::replace_if(
             answers, [](const ProbeAnswer& one) { return one.name == "can_relay"; }, *obstacle);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this host can do, found out by doing it once in a forked child (DESIGN 7). Answers are
-// cached in probes.json with boot id and binary identity: a yes is kept, a no is asked again after
-// a minute of CLOCK_BOOTTIME; one prober at a time.
+// A probe finds out what this host can do. It does the very steps that a run needs, once, in a
+// forked child, and leaves nothing behind. Looking at what is installed would prove less.
+//
+// The answers are cached in probes.json, together with the boot id and the identity of the
+// binaries. A "yes" is kept. A "no" is asked again after a minute of CLOCK_BOOTTIME. Only one
+// process probes at a time.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -15,29 +18,36 @@
 namespace anchorhold::state {
 
 struct ProbeAnswer {
-    std::string name; // "can_isolate"
-    bool yes = false;
-    std::string step;   // the step that failed: "unshare(CLONE_NEWNET)"
-    int number = 0;     // errno of that step
-    std::string remedy; // what an operator can do, empty when yes
-    bool from_cache = false;
+    std::string name;        // "can_isolate"
+    bool yes = false;        // whether the host can do it
+    std::string step;        // the step that failed: "unshare(CLONE_NEWNET)"
+    int number = 0;          // errno of that step, or 0
+    std::string remedy;      // the advice for an operator; empty after a "yes"
+    bool from_cache = false; // whether the answer was read from probes.json
     friend bool operator==(const ProbeAnswer&, const ProbeAnswer&) = default;
 };
 
-enum class Freshness : std::uint8_t { cached, again };
-// can_isolate, can_relay (the relay, asked to listen on a port already held, answers 125), and what
-// `ask_network` adds: can_seal and can_filter, which the shim asks of the hook.
+enum class Freshness : std::uint8_t {
+    cached, // an answer from probes.json will do
+    again,  // every probe is done anew
+};
+// The probes that need netlink: can_seal and can_filter. The shim, which has no netlink, asks the
+// hook.
 using AskNetwork = std::function<std::vector<ProbeAnswer>()>;
+// Asks can_isolate and can_relay, and whatever `ask_network` adds. can_relay is a yes when the
+// relay, told to listen on a port that is already held, exits with 125.
 Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
                                             const AskNetwork& ask_network, Freshness freshness);
-// What is wrong with the relay's file itself, as can_relay's answer.
+// Returns what is wrong with the relay's file, as an answer to can_relay; nullopt when nothing is.
 std::optional<ProbeAnswer> obstacle_in_file(const std::string& relay_path);
-// What keeps this host from forwarding packets: "ip_forward is 0 and read-only"; nothing when it
-// does, or may be told to. Asked each time: it is a file, and somebody else's. Root may write what
-// a mount made read-only as little as anybody, and `sysctl -w` there says nothing.
+// Returns what keeps this host from forwarding packets: "ip_forward is 0 and read-only". Returns
+// nullopt when the host forwards, or when the policy lets us switch it on. The answer is never
+// cached, because others may change the file at any time. A file on a read-only mount cannot be
+// written even by root, and `sysctl -w` does not report that, so access(2) is asked.
 std::optional<std::string> obstacle_to_forwarding(const std::string& file, Forwarding policy);
 constexpr const char* ip_forward = "/proc/sys/net/ipv4/ip_forward";
 
+// Turns the answers into the host's capabilities that decide() takes.
 HostCaps caps_of(const std::vector<ProbeAnswer>& answers);
 
 } // namespace anchorhold::state

@@ -10,9 +10,9 @@
 namespace anchorhold::state {
 namespace {
 
-constexpr std::int64_t no_stands = 60; // seconds
-constexpr std::size_t largest_file = 65536;
-constexpr std::chrono::seconds patience_for_probes(15); // two probes of at most 5 s, and some
+constexpr std::int64_t no_stands = 60;      // seconds for which a "no" is not asked again
+constexpr std::size_t largest_file = 65536; // bytes
+constexpr std::chrono::seconds patience_for_probes(15); // two probes of at most 5 s, and a reserve
 
 Result<ProbeAnswer> read_answer(json::View view)
 {
@@ -41,7 +41,7 @@ Result<std::string> text_at(json::View object, std::string_view key)
     return found ? found->string() : Result<std::string>(std::string());
 }
 
-// The answers that stand for this key; a file that cannot be read is as good as none.
+// Returns the stored answers for this key. A file that cannot be read counts as no file.
 std::optional<ProbeAnswers> standing(const std::string& path, const ProbeKey& key)
 {
     auto read = read_file(path, largest_file);
@@ -128,12 +128,12 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
         AH_TRY(auto waited_for, FileLock::take(lock_path, patience_for_probes),
                "wait for another's probe");
         lock.emplace(std::move(waited_for));
-        known = standing(path, question.key); // what he found out
+        known = standing(path, question.key); // the answers of the process that held the lock
         if (freshness == Freshness::cached && known && is_fresh(*known, question.now))
             return from_cache(*std::move(known));
     }
     ProbeAnswers found{question.key, question.now, question.ask()};
-    (void)replace_file(path, to_json(found), 0600); // unwritten, it costs time and no truth
+    (void)replace_file(path, to_json(found), 0600); // if this fails, the next run only probes again
     return std::move(found.answers);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that stand, and when they do not: another boot, another relay, another binary of ours, or
-// a "no" that is a minute old. One prober at a time: the others take the standing answer however
-// old, and wait only where there is none.
+// Keeps the answers of the probes in probes.json. They are asked again after another boot, with
+// another relay, with another binary of ours, or when a "no" is a minute old. One process probes at
+// a time. The others use the stored answer, however old it is, and wait only where there is none.
 #pragma once
 
 #include "hooks/state/probe.hpp"
@@ -13,10 +13,11 @@
 
 namespace anchorhold::state {
 
-struct ProbeKey { // what was asked, and about which files
-    std::string boot;
-    std::string relay;
-    std::string own;
+// The key names what the answers are true for: another key, other answers.
+struct ProbeKey {
+    std::string boot;  // the boot id
+    std::string relay; // the identity of the relay's file
+    std::string own;   // the identity of our own binary
     friend bool operator==(const ProbeKey&, const ProbeKey&) = default;
 };
 
@@ -35,6 +36,8 @@ struct ProbeQuestion {
     std::int64_t now = 0; // seconds of CLOCK_BOOTTIME
     std::function<std::vector<ProbeAnswer>()> ask;
 };
+// Returns the stored answers, or asks and stores them. Waits at most 15 s for another process that
+// is probing.
 Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuestion& question,
                                         Freshness freshness);
 

@@ -21,7 +21,8 @@
 namespace anchorhold::state {
 namespace {
 
-// proc(5): fields count from 1, these come after the command's closing parenthesis.
+// The numbers of the fields of /proc/PID/stat, which proc(5) counts from 1. All of these come after
+// the command's closing parenthesis.
 constexpr std::size_t first_field = 3;
 constexpr std::size_t state_field = 3;
 constexpr std::size_t threads_field = 20;
@@ -61,7 +62,7 @@ Result<std::optional<ProcessIdentity>> read_stat(pid_t pid, std::string_view sta
 {
     const Error odd{Code::network_setup_failed, 0,
                     "read process " + std::to_string(pid) + ": its stat line is unreadable"};
-    const std::size_t command_end = stat.rfind(')'); // the command may hold any byte, also ')'
+    const std::size_t command_end = stat.rfind(')'); // the command may itself hold a ')'
     if (command_end == std::string_view::npos)
         return std::unexpected(odd);
     const auto words = words_of(stat.substr(command_end + 1));
@@ -72,7 +73,7 @@ Result<std::optional<ProcessIdentity>> read_stat(pid_t pid, std::string_view sta
     if (!threads || !start)
         return std::unexpected(odd);
     const char state = words[state_field - first_field].front();
-    // A first thread that ended while others live is shown as a zombie, and is none.
+    // A process whose first thread has ended while others live is shown as a zombie, and is none.
     if ((state == 'Z' || state == 'X') && *threads <= 1)
         return std::nullopt;
     return ProcessIdentity{pid, *start};
@@ -83,7 +84,7 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid)
     if (pid <= 0)
         return std::nullopt;
     auto read = read_file(proc_path(pid, "/stat"), 4096);
-    if (!read && read.error().number == ESRCH) // it ended between open(2) and read(2)
+    if (!read && read.error().number == ESRCH) // the process ended between open(2) and read(2)
         return std::nullopt;
     AH_TRY(const auto stat, std::move(read));
     if (!stat)
@@ -94,7 +95,7 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid)
 bool is_alive(const ProcessIdentity& process)
 {
     const auto now = identify(static_cast<pid_t>(process.pid));
-    return !now || *now == process; // what cannot be looked at is not declared dead
+    return !now || *now == process; // a process that cannot be looked at is not called dead
 }
 
 bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound)
@@ -103,9 +104,9 @@ bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bo
         return true;
     const UniqueFd handle(
         static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0)));
-    // The handle may be of another process only if ours ended before: then is_alive says so.
+    // The handle is another process's only if ours has ended before. Then is_alive says so.
     if (handle && is_alive(process))
-        (void)Deadline(bound).wait_readable(handle.get(), "wait"); // asked again below
+        (void)Deadline(bound).wait_readable(handle.get(), "wait"); // is_alive below decides
     return !is_alive(process);
 }
 

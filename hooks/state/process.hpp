@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a process is, and whether it still is. A pid alone is reused; pid and start time are not.
+// Says who a process is, and whether it still lives. The kernel uses a pid again for another
+// process, but never together with the same start time.
 #pragma once
 
 #include "schema/file_identity.hpp"
@@ -14,25 +15,28 @@
 
 namespace anchorhold::state {
 
-// Nothing when there is no such process (or it is a zombie, which can hold nothing).
+// Returns a process's identity. Returns nullopt when there is no such process, or when it is a
+// zombie: a zombie holds nothing any more.
 Result<std::optional<ProcessIdentity>> identify(pid_t pid);
-// The same from the text of /proc/PID/stat.
+// Does the same with the text of /proc/PID/stat.
 Result<std::optional<ProcessIdentity>> read_stat(pid_t pid, std::string_view stat);
-// False for pid 0; true for what cannot be looked at.
+// Says whether a process lives: false for pid 0, true for a process that cannot be looked at.
 bool is_alive(const ProcessIdentity& process);
-// A process that is dying is given a moment; whether it is gone.
+// Waits at most `bound` for a process to end. Returns whether it is gone.
 bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound);
 Result<std::string> boot_id();
-// Identity of /proc/PID/ns/NAME; pid 0 is ourselves.
+// Returns the identity of /proc/PID/ns/NAME. Pid 0 means ourselves.
 Result<FileIdentity> namespace_of(pid_t pid, const char* name);
-// Is a process that we see in that namespace? One that we may not look at could be.
+// Says whether any process that we see is in that namespace. A process that we may not look at
+// counts as one that is in it.
 Result<bool> is_inhabited(const FileIdentity& place, const char* name);
-// SO_NETNS_COOKIE of our network namespace, which needs no /proc to be asked; 0 before Linux 5.14.
+// Returns SO_NETNS_COOKIE of our network namespace; asking for it needs no /proc. Returns 0 before
+// Linux 5.14.
 std::uint64_t netns_cookie();
-// 16 random hex digits (getrandom(2)).
+// Returns 16 random hex digits (getrandom(2)).
 Result<std::string> random_generation();
 
-// Every process of this pid namespace; some may have ended meanwhile.
+// Returns every process of this pid namespace. Some may have ended meanwhile.
 Result<std::vector<pid_t>> every_process();
 
 } // namespace anchorhold::state

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unix sockets by their files.
+// Reaches Unix sockets by their files.
 #pragma once
 
 namespace anchorhold::state {
 
-// Connects `socket` to the socket file that `place`, a descriptor opened with O_PATH, is of: a path
-// may be longer than sun_path, and could lead elsewhere by now. 0 or an errno, never EINTR.
+// Connects `socket` to the socket file `place`, a descriptor opened with O_PATH. A path is not
+// used: it may be too long for sun_path, and by now it could lead to another file. Returns 0 or an
+// errno, never EINTR. The caller keeps both descriptors.
 int connect_to_file(int socket, int place);
 
 } // namespace anchorhold::state

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t most_ended = 256;
-constexpr std::size_t spare_ended = 32;      // so that not every end has to look at all the others
+constexpr std::size_t spare_ended = 32;      // more than most_ended, so that not every end prunes
 constexpr std::time_t longest_ended = 86400; // a day
 
-// The directory as it stands: who could put things into it?
+// Refuses a directory if anybody but root (or our euid) could put files into it.
 Status check_directory(const std::string& path)
 {
     struct stat found = {};
@@ -41,14 +41,14 @@ Status check_directory(const std::string& path)
     return {};
 }
 
-// A new one, or one that stands.
+// Makes a directory, or checks the one that is there.
 Status make_directory(const std::string& path, mode_t mode)
 {
     Status standing = check_directory(path);
     if (standing || standing.error().number != ENOENT)
         return standing;
     if (::mkdir(path.c_str(), mode) == 0) {
-        if (::chmod(path.c_str(), mode) != 0) // the umask is whoever's
+        if (::chmod(path.c_str(), mode) != 0) // the caller's umask may have taken bits away
             return fail_errno("set the mode of " + path, errno);
     } else if (errno != EEXIST) {
         return fail_errno("make directory " + path, errno);
@@ -56,7 +56,8 @@ Status make_directory(const std::string& path, mode_t mode)
     return check_directory(path);
 }
 
-// Names but "." and "..", in no order; none when the directory is not there.
+// Lists a directory's names without "." and "..", in no order. Returns none when the directory is
+// not there.
 Result<std::vector<std::string>> names_in(const std::string& path)
 {
     struct Closer {
@@ -100,7 +101,8 @@ Status remove_tree(const std::string& path)
     return {};
 }
 
-// Drops what is older than a day, then all but the newest.
+// Removes the records that are older than a day, and all but the newest. Does nothing while there
+// are no more than `left_alone`.
 Status prune(const std::string& ended, std::size_t left_alone)
 {
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
@@ -112,14 +114,14 @@ Status prune(const std::string& ended, std::size_t left_alone)
         path += name;
         struct stat found = {};
         if (::lstat(path.c_str(), &found) != 0)
-            continue; // another's pruning
+            continue; // another process removed it meanwhile
         kept.emplace_back(found.st_mtime, path);
     }
     std::ranges::sort(kept, std::greater());
     const std::time_t oldest = std::time(nullptr) - longest_ended;
     for (std::size_t i = 0; i < kept.size(); ++i) {
         if (i >= most_ended || kept[i].first < oldest)
-            (void)::unlink(kept[i].second.c_str()); // the next one tries again
+            (void)::unlink(kept[i].second.c_str()); // if this fails, the next pruning tries again
     }
     return {};
 }
@@ -197,7 +199,7 @@ Status StateDir::drop_dead_locks() const
     AH_TRY(const auto names, names_in(path_ + "/locks"), "list the locks");
     for (const std::string& name : names)
         AH_CHECK(FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
-    return {}; // each was let go, and so removed, at once
+    return {}; // each lock was let go at once, which removed its file
 }
 
 Result<std::optional<Record>> StateDir::read(const RunKey& key) const
@@ -235,7 +237,7 @@ Status StateDir::write(const Record& record) const
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "write a record");
     const std::string text = to_json(record);
-    if (text.size() > largest_record) // what nobody can read nobody can tear down
+    if (text.size() > largest_record) // a record that cannot be read cannot be torn down
         return fail_errno("write the record of run " + record.key, EFBIG);
     return replace_file(run_path(key) + "/record.json", text, 0600);
 }
@@ -271,7 +273,8 @@ Result<std::vector<Record>> StateDir::ended() const
 {
     const std::string ended = path_ + "/ended";
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
-    // Seconds do not tell two ends of one id apart, the files' own times do.
+    // The record's times are in seconds and cannot order two runs of one id that ended in the same
+    // second. The files' own times can.
     using Written = std::pair<std::int64_t, Record>;
     std::vector<Written> found;
     for (const std::string& name : names) {
@@ -279,7 +282,8 @@ Result<std::vector<Record>> StateDir::ended() const
         struct stat file = {};
         AH_TRY(auto text, read_file(path, largest_record));
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
-        if (record && ::stat(path.c_str(), &file) == 0) { // else pruned, or a newer version's
+        // A file that cannot be read was pruned meanwhile, or a newer version wrote it.
+        if (record && ::stat(path.c_str(), &file) == 0) {
             found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
                                *std::move(record));
         }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state directory (DESIGN 10): one folder per run under runs/, the last records under ended/.
+// The state directory has one folder per run under runs/, and the last records under ended/.
 //
 //   /run/anchorhold/                  0711
 //     runs/KEY/                       below a 0700 directory
 //       record.json
 //       inside/                       0755, bound read-only into the container
-//     locks/KEY                       there only while it is held
+//     locks/KEY                       exists only while the lock is held
 //     ended/KEY.GENERATION.json
-//     subnets/198.18.0.0              who holds it: hooks/state/subnets.hpp
+//     subnets/198.18.0.0              says who holds the subnet: hooks/state/subnets.hpp
 //     probes.json
 //
-// A run's folder is made and its first record written under one hold of the run's lock: a folder
-// without a record whose lock is free is a crash's. Links no libmnl: the static shim uses it too.
+// A run's folder is made, and its first record written, while the run's lock is held once. So a
+// folder without a record whose lock is free was left by a crash. This code links no libmnl,
+// because the static shim uses it too.
 #pragma once
 
 #include "hooks/state/file_lock.hpp"
@@ -29,34 +30,37 @@ namespace anchorhold::state {
 
 class StateDir {
 public:
-    // Creates what is missing, refuses a directory that somebody but root (or our euid) can write.
+    // Creates what is missing. Refuses a directory that anybody but root (or our euid) can write.
     static Result<StateDir> open(std::string path);
-    // Reads only: nothing when the directory is not there.
+    // Creates nothing. Returns nullopt when the directory is not there.
     static Result<std::optional<StateDir>> existing(std::string path);
 
     const std::string& path() const noexcept { return path_; }
     std::string run_path(const RunKey& key) const;    // PATH/runs/KEY
     std::string inside_path(const RunKey& key) const; // PATH/runs/KEY/inside
 
-    bool has_run(const RunKey& key) const; // its folder, with a record or without
-    // A run's folder with an empty inside/. An older generation's folder is replaced.
+    // Says whether the run's folder is there, with a record in it or not.
+    bool has_run(const RunKey& key) const;
+    // Makes a run's folder with an empty inside/. Replaces the folder of an older generation.
     Status make_run(const RunKey& key) const;
-    Status remove_run(const RunKey& key) const;    // nothing there is success
-    Status remove_inside(const RunKey& key) const; // the same, of its inside/ alone
+    Status remove_run(const RunKey& key) const;    // succeeds when there is no such folder
+    Status remove_inside(const RunKey& key) const; // removes only inside/; succeeds without one
     Result<std::vector<RunKey>> runs() const;      // sorted
     // Removes the files of locks whose holder was killed.
     Status drop_dead_locks() const;
 
+    // Returns the run's record, or nullopt when there is none. Refuses one of another key.
     Result<std::optional<Record>> read(const RunKey& key) const;
-    // The runs enforced in a network namespace whose first process lives. A record that cannot be
-    // read is nobody's. Of a thousand others none is parsed.
+    // Returns the enforced runs in a network namespace whose first process lives. Leaves out a
+    // record that cannot be read. Parses only the records that name the namespace, so a thousand
+    // other runs cost little.
     Result<std::vector<Record>> living_in(const FileIdentity& netns) const;
-    Status write(const Record& record) const; // temporary, then rename
-    // Of a teardown: a record that grew too long to be written goes without its advice and what it
-    // was refused, rather than keep the run.
+    Status write(const Record& record) const; // writes a temporary file, then renames it
+    // Writes the record at teardown. If the record grew too long to be written (EFBIG), writes it
+    // without its advice and its denied connections: else the run could never be removed.
     Status write_last(Record record) const;
-    // Writes the last record of a run and moves it to ended/, which keeps about the newest 256 and,
-    // from one drop_old_ended to the next, none older than a day.
+    // Writes the last record of a run and moves it to ended/. That folder keeps about the newest
+    // 256 records. A record older than a day goes at the next drop_old_ended.
     Status archive(const Record& record) const;
     Status drop_old_ended() const;
     Result<std::vector<Record>> ended() const; // newest first
@@ -67,12 +71,13 @@ private:
     std::string path_;
 };
 
-// Held until destroyed. Waited for with a bound: another process may hold it for ever.
+// The lock of one run, held until the object is destroyed. take() waits no longer than `bound`,
+// because another process may hold the lock for ever.
 class RunLock {
 public:
     static Result<RunLock> take(const StateDir& state, const RunKey& key,
                                 std::chrono::milliseconds bound = std::chrono::seconds(10));
-    // Nothing when somebody holds it.
+    // Takes the lock without waiting. Returns nullopt when somebody holds it.
     static Result<std::optional<RunLock>> try_take(const StateDir& state, const RunKey& key);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the state directory and the delegate's are. Engines call with and without XDG_RUNTIME_DIR
-// for one and the same container (podman's clean-up has no environment at all), and root's state
-// must be one place whatever the caller's environment says.
+// Finds our state directory and the runtime's. An engine may call with XDG_RUNTIME_DIR and later
+// without it for the same container: podman's clean-up has no environment at all. Root's state must
+// be in one place, whatever the caller's environment says.
 #include "hooks/state/state_path.hpp"
 
 #include "hooks/state/files.hpp"

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned subnet_length = 30;
 constexpr std::uint32_t subnet_size = 4;
 constexpr std::string_view suffix = "/30";
-constexpr std::size_t most_named = 5; // routes, in a message
+constexpr std::size_t most_named = 5; // routes that an error names
 
 std::uint32_t mask_of(unsigned length)
 {
@@ -39,7 +39,7 @@ std::string path_of(const StateDir& state, const rules::Subnet& subnet)
     return folder_of(state) + "/" + name_of(subnet);
 }
 
-// "KEY.GENERATION", the link's text; nothing when there is none.
+// Returns the reservation's text "KEY.GENERATION", or nullopt when there is no reservation.
 Result<std::optional<std::string>> owner_at(const std::string& path)
 {
     std::array<char, 256> text{};
@@ -58,7 +58,8 @@ std::string owner_text(const RunKey& key, std::string_view generation)
     return key.text() + "." + std::string(generation);
 }
 
-// A hold that a crash left: nobody but us touches it, for we hold the run's lock.
+// Removes a reservation of this key that a crash left. Nobody else touches it, because we hold the
+// run's lock.
 Status drop_own(const std::string& path, const RunKey& key)
 {
     AH_TRY(const auto owner, owner_at(path));
@@ -67,7 +68,7 @@ Status drop_own(const std::string& path, const RunKey& key)
     return {};
 }
 
-// Whether it is ours now; else somebody holds it.
+// Makes the reservation. Returns true when it is ours now, false when another run holds it.
 Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_view generation)
 {
     const std::string owner = owner_text(key, generation);
@@ -96,7 +97,8 @@ std::string names_of(const std::vector<RoutedRange>& ranges)
     return text;
 }
 
-// What takes places of the pool, but for our own links' routes, which lie in what is held.
+// Returns the routes that take places of the pool. Leaves out the routes of our own links: each of
+// those lies within a reserved /30.
 std::vector<RoutedRange> others_in(const RoutedRange& pool, std::vector<RoutedRange> routed,
                                    const std::vector<SubnetReservation>& holds)
 {
@@ -163,7 +165,7 @@ RoutedList::RoutedList(std::vector<RoutedRange> ranges)
 
 std::optional<RoutedRange> RoutedList::touching(const rules::Subnet& subnet) const
 {
-    // They are disjoint: the first that does not end before the subnet begins decides.
+    // The ranges are disjoint. The first one that does not end before the subnet decides.
     const auto found = std::ranges::lower_bound(ranges_, subnet.base, {}, &RoutedRange::last);
     return found != ranges_.end() && overlap(*found, subnet) ? std::optional(*found) : std::nullopt;
 }
@@ -198,7 +200,7 @@ std::optional<rules::Subnet> Walk::next()
 
 void Walk::jump_over(const RoutedRange& range)
 {
-    // Both are blocks of addresses: a range that ends behind the pool holds all of it.
+    // Range and pool are aligned blocks. So a range that ends behind the pool holds the whole pool.
     turn_ += (range.last() - at(turn_ - 1).base) / subnet_size;
 }
 
@@ -258,7 +260,8 @@ Result<std::vector<SubnetReservation>> reserved_subnets(const StateDir& state)
         const auto read = owner_at(folder + "/" + name);
         const std::string owner = read ? read->value_or("") : "";
         const std::size_t dot = owner.find('.');
-        if (subnet && dot != std::string::npos) // else no reservation, or released meanwhile
+        // Any other entry is no reservation, or was released meanwhile.
+        if (subnet && dot != std::string::npos)
             holds.push_back({*subnet, owner.substr(0, dot), owner.substr(dot + 1)});
         errno = 0;
     }

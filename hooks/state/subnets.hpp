@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which /30 of the pool a run gets. A reservation is the entry STATE/subnets/198.18.0.0, a symbolic
-// link to "KEY.GENERATION": symlink(2) makes name and owner in one step, or says EEXIST, so neither
-// a crash nor another process leaves one without an owner. Links no libmnl.
+// Chooses the /30 of the pool that a run gets. In order:
 //
-// A run holds its /30 until nothing of it can answer any more: it is released after the host's end
-// of its link is known to be gone, never before. Who calls holds the run's lock.
+// 1. A walk goes through the pool, from a place that the run's key names, and round.
+// 2. Each /30 is reserved first. A reservation is the entry STATE/subnets/198.18.0.0, a symbolic
+//    link to "KEY.GENERATION". symlink(2) makes the name and its owner in one step, or says EEXIST.
+//    So neither a crash nor another process leaves a reservation without an owner.
+// 3. The host is asked then whether one of its routes touches the /30. If one does, the reservation
+//    is released, and the walk jumps over the whole route.
+// 4. The first /30 that is ours and that no route touches is the run's.
+// 5. The run keeps it until nothing of the run can answer any more. It is released only after the
+//    host's end of the run's link is known to be gone.
+//
+// The caller holds the run's lock. This code links no libmnl.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -18,18 +25,19 @@
 
 namespace anchorhold::state {
 
-// IPv4 addresses that the host sends somewhere already, as one of its routes says: "10.0.0.0/8".
+// A range of IPv4 addresses that one of the host's routes already takes: "10.0.0.0/8".
 struct RoutedRange {
     std::uint32_t base = 0; // host byte order; the bits behind `length` are 0
-    unsigned length = 32;
-    unsigned link = 0;                                  // index; 0: more than one, or none
-    static RoutedRange of(const rules::Prefix& prefix); // an IPv4 one
-    std::uint32_t last() const;                         // inclusive
-    std::string text() const;
+    unsigned length = 32;   // of the prefix, 0 to 32
+    unsigned link = 0;      // the route's link index; 0: it has several links, or none
+    static RoutedRange of(const rules::Prefix& prefix); // `prefix` is an IPv4 one
+    std::uint32_t last() const;                         // the range's last address
+    std::string text() const;                           // "10.0.0.0/8"
     friend bool operator==(const RoutedRange&, const RoutedRange&) = default;
 };
 
-// Ranges that were listed, to be looked up; one in another is left out. Pure.
+// A list of ranges in which one can look a subnet up. Leaves out a range that lies within another.
+// Pure.
 class RoutedList {
 public:
     RoutedList() = default;
@@ -41,19 +49,21 @@ private:
     std::vector<RoutedRange> ranges_; // disjoint, ascending
 };
 
-// The order in which one run tries the places of a pool: upwards from a place that its key names,
-// and round, so that the first try is as good with a thousand runs as with none. Pure.
+// The walk is the order in which one run tries the places of a pool. It goes upwards from a place
+// that the run's key names, and round at the end. So the first try is as good with a thousand runs
+// as with none. Pure.
 class Walk {
 public:
     static Result<Walk> through(const rules::Prefix& pool, const RunKey& key);
-    std::optional<rules::Subnet> next(); // nothing at the end
-    // Nothing more of a range that touches what next() gave last, in one step.
+    std::optional<rules::Subnet> next(); // nullopt at the end
+    // Passes over the rest of a range in one step. `range` touches the subnet that next() gave
+    // last.
     void jump_over(const RoutedRange& range);
-    std::uint32_t steps() const noexcept { return steps_; } // tries so far
+    std::uint32_t steps() const noexcept { return steps_; } // subnets that next() gave so far
 
     std::uint32_t places() const noexcept { return places_; } // at most 2^30
     rules::Subnet at(std::uint32_t turn) const;               // turn < places()
-    std::uint32_t turn_of(const rules::Subnet& subnet) const; // its inverse; `subnet` of the pool
+    std::uint32_t turn_of(const rules::Subnet& subnet) const; // inverse of at(); a pool's subnet
 
 private:
     Walk(std::uint32_t base, std::uint32_t places, std::uint32_t start)
@@ -66,22 +76,27 @@ private:
     std::uint32_t steps_ = 0;
 };
 
-// A range that the host has routed and that touches the subnet, the broadest that is known.
+// Returns a range that the host routes and that touches the subnet: the broadest one that is known.
+// Returns nullopt when no route touches it.
 using AskRouted = std::function<Result<std::optional<RoutedRange>>(const rules::Subnet&)>;
 
-// Takes a /30 that nobody holds and that no route touches. It is held first and asked about then:
-// what other runs hold costs no question. Routes of our own links count too: a live run's /30 is
-// held besides, and where a link outlived its reservation (somebody emptied the state directory)
-// only its routes keep the /30 from a second run. So a leftover link of the run's own is removed
-// before. A hold of this key that a crash left is taken over.
+// Reserves a /30 that nobody holds and that no route touches. It is reserved first and asked about
+// then, so a /30 that another run holds costs no question. A reservation that a crash left for this
+// key is taken over.
 //
-// When none is left the sentence tells apart what the administrator can do about it, by whose they
-// are: "every subnet of the pool 198.18.0.0/15 is routed: 198.18.0.0/15", or "the pool
+// Routes of our own links count too. A live run's /30 is reserved as well. But when somebody
+// emptied the state directory, a link may have lost its reservation, and then only its routes keep
+// a second run from its /30. So the caller first removes a link that an earlier run of this key
+// left.
+//
+// When no /30 is left, the error names the cause, because the administrator can do different things
+// about each: "every subnet of the pool 198.18.0.0/15 is routed: 198.18.0.0/15", or "the pool
 // 198.18.0.0/29 is used up: 2 runs are live", or both.
 Result<rules::Subnet> reserve_subnet(const StateDir& state, const RunKey& key,
                                      std::string_view generation, const rules::Prefix& pool,
                                      const AskRouted& routed);
-// Nothing there, or another's, is left alone and no error.
+// Releases the run's reservation. Succeeds, and changes nothing, when there is none or when it is
+// another run's.
 Status release_subnet(const StateDir& state, const RunKey& key, std::string_view generation,
                       const rules::Subnet& subnet);
 
@@ -91,7 +106,7 @@ struct SubnetReservation {
     std::string generation;
     friend bool operator==(const SubnetReservation&, const SubnetReservation&) = default;
 };
-// All of them, ascending.
+// Returns all reservations, sorted by address.
 Result<std::vector<SubnetReservation>> reserved_subnets(const StateDir& state);
 
 } // namespace anchorhold::state

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything happens under the run's lock. The last record is moved to ended/ before the folder
-// goes, so a crash in between leaves a folder without a record, which the next comer removes. What
-// cannot be removed keeps its folder and its record (state ended or failed, with the reason): that
-// is the tombstone gc comes back to.
+// How a run is torn down. Everything happens under the run's lock.
+//
+// 1. Ownership: is_foreign() and has_live_owner() decide whether the run may be removed at all.
+// 2. The record is marked ended, or failed if the run never was enforced.
+// 3. The bundle's config.json is put back: the run's folder has the only copy of the original.
+// 4. The run's network is taken away (unplug), and its inside/ is removed.
+// 5. The last record is moved to ended/.
+// 6. The folder is removed. A crash between 5 and 6 leaves a folder without a record. The next
+//    teardown removes it.
+//
+// If 3 or 4 fails, the folder stays, and so does its record (state ended or failed, with the
+// reason). That is the tombstone: gc comes back to it and tries again.
 #include "hooks/state/teardown.hpp"
 
 #include "hooks/state/original.hpp"
@@ -24,7 +32,7 @@
 namespace anchorhold::state {
 namespace {
 
-// Pids mean something only in the pid namespace and the boot they were read in.
+// Says whether the record is of another boot or pid namespace: its pids mean nothing here.
 Result<bool> is_foreign(const Record& record)
 {
     AH_TRY(const std::string boot, boot_id(), "judge the record");
@@ -36,14 +44,18 @@ bool has_live_owner(const Record& record)
 {
     switch (record.state) {
     case RunState::planned:
-    case RunState::failed: return is_alive(record.creator); // who has yet to read the reason
+    case RunState::failed: return is_alive(record.creator); // it still has to read the reason
     case RunState::enforced: return is_alive(record.init);
     case RunState::ended: return false;
     }
     std::abort();
 }
 
-enum class Ownership : std::uint8_t { foreign, alive, gone }; // gone: the run may be removed
+enum class Ownership : std::uint8_t {
+    foreign, // another boot or pid namespace: we cannot tell
+    alive,   // the owner lives
+    gone,    // the owner is gone, and the run may be removed
+};
 
 Result<Ownership> judge(const Record& record)
 {
@@ -61,7 +73,7 @@ void mark_finished(Record& record)
     }
     const bool never_held = record.state == RunState::planned || record.state == RunState::failed;
     record.state = never_held ? RunState::failed : RunState::ended;
-    if (record.ended == 0) // else a tombstone's
+    if (record.ended == 0) // a tombstone keeps the time that it has
         record.ended = std::time(nullptr);
 }
 
@@ -72,7 +84,8 @@ void add_reason(Record& record, const std::string& reason)
     record.reason += (record.reason.empty() ? "" : "; ") + reason;
 }
 
-// Whatever else goes wrong is no absence.
+// Says whether anybody listens at the socket `path`. Only a missing file and ECONNREFUSED mean no:
+// any other error does not show that nobody listens.
 bool has_listener(const std::string& path)
 {
     const UniqueFd place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -82,8 +95,8 @@ bool has_listener(const std::string& path)
     return connect_to_file(socket.get(), place.get()) != ECONNREFUSED;
 }
 
-// What the relay saw cannot leave the container but as its exit status, which the engine alone is
-// told. So we look ourselves, and say what we see.
+// Adds to the record that a broker is gone. The relay sees that inside, but it can say so only by
+// its exit status, and only the engine gets that. So we look ourselves.
 void note_lost_broker(Record& record)
 {
     if (record.state != RunState::ended || record.on_broker_lost.empty())
@@ -107,19 +120,20 @@ Status unplug_with(const StateDir& state, Record& record, Unplug unplug)
     return unplug(state, record);
 }
 
-// Goes on after an error; the last one is handed back and stands in the record.
+// Removes the run, steps 2 to 6 above. Goes on after an error. Returns one of the errors and writes
+// it into the record.
 Status bury(const StateDir& state, Record record, Unplug unplug)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
     note_lost_broker(record);
-    auto returned = put_back(state, record); // the folder holds the only copy of what stood there
+    auto returned = put_back(state, record);
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);
     auto cleared = emptied ? std::move(returned) : std::move(emptied);
     if (auto done = unplugged ? std::move(cleared) : std::move(unplugged); !done) {
         add_reason(record, done.error().what);
-        (void)state.write_last(record); // the error below says what matters
+        (void)state.write_last(record); // if this fails, the error below is still returned
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));
     }
     const auto archived = state.archive(record);
@@ -127,12 +141,14 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     return archived;
 }
 
-// Both need the run's lock.
+// Tears the run down; the caller holds the run's lock.
 Result<TeardownOutcome> teardown_locked(const StateDir& state, const RunKey& key,
                                         std::string_view generation, Unplug unplug)
 {
     AH_TRY(const auto record, state.read(key), "tear down");
-    if (!record) { // made, and never written: a crash's. Or emptied: what is mounted outlasts that
+    if (!record) {
+        // A crash left a folder before its first record was written. Or somebody emptied the
+        // folder: a mount outlasts that, so it is removed here.
         (void)::umount2((state.run_path(key) + "/netns").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
         AH_CHECK(state.remove_run(key), "tear down run " + key.text());
         return TeardownOutcome::removed;
@@ -151,17 +167,18 @@ Result<TeardownOutcome> teardown_locked(const StateDir& state, const RunKey& key
 
 enum class Look : std::uint8_t { leave, remove };
 
-// Most runs are alive, so their locks are not touched: owner first, lock when he seems gone.
+// Decides whether a run seems to be removable, without touching its lock. Most runs are alive, so
+// the owner is looked at first and the lock is taken only when the owner seems to be gone.
 Result<Look> look_at(const StateDir& state, const RunKey& key)
 {
     AH_TRY(const auto record, state.read(key), "look at");
     if (!record)
-        return Look::remove; // or being made: the lock will tell
+        return Look::remove; // the run may be in the making: then its lock is held
     AH_TRY(const Ownership ownership, judge(*record), "look at");
     return ownership == Ownership::gone ? Look::remove : Look::leave;
 }
 
-// Whether it was removed, or in a dry run would be.
+// Tears a run down if its owner is gone. Returns whether it was removed, or would be in a dry run.
 Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode, Unplug unplug)
 {
     AH_TRY(const Look first, look_at(state, key), "sweep");
@@ -178,8 +195,8 @@ Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode, Unp
     return again == Look::remove;
 }
 
-// From a random place on when only some are looked at: the same few must not hide the others for
-// ever.
+// Returns the runs to look at, at most `limit` of them. If that is not all, it starts at a random
+// place: else the same few would hide the others for ever.
 Result<std::vector<RunKey>> keys_to_look_at(const StateDir& state, std::size_t limit)
 {
     AH_TRY(auto keys, state.runs(), "sweep");
@@ -198,7 +215,7 @@ Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
                                  std::string_view generation, Unplug unplug)
 {
     if (!state.has_run(key)) {
-        (void)RunLock::try_take(state, key); // taken and let go: a killed holder's file goes too
+        (void)RunLock::try_take(state, key); // removes the lock file of a holder that was killed
         return TeardownOutcome::nothing_there;
     }
     AH_TRY(const RunLock lock, RunLock::take(state, key), "tear down run " + key.text());
@@ -212,11 +229,12 @@ Status abandon(const StateDir& state, const RunKey& key, std::string_view genera
 {
     AH_TRY(const RunLock lock, RunLock::take(state, key), "abandon run " + key.text());
     AH_TRY(auto record, state.read(key), "abandon");
-    if (!record) // not even written
+    if (!record) // the first record was never written
         return state.remove_run(key);
     if (record->generation != generation)
         return {};
-    if (record->state != RunState::failed || record->code.empty()) { // else the hook knew better
+    // A record that the hook marked failed keeps the hook's reason, which is more exact.
+    if (record->state != RunState::failed || record->code.empty()) {
         record->code = name_of(reason.code);
         record->reason = reason.what;
     }

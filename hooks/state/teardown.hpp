@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removing what a run left, from its key alone, any number of times (DESIGN 3.13 to 3.15).
+// Removes what a run left. The run's key is enough, and it may be called any number of times. The
+// shim calls it after `delete`, the poststop hook calls it, and `gc` calls it for every run: any of
+// them may be skipped, or run twice.
 //
-// The owner of a planned or failed record is its creator, of an enforced one its init; while the
-// owner lives nothing is removed. Tables inside a container's namespace are never deleted: they die
-// with it. A record that cannot be read is left alone: a newer version may have written it.
+// A planned or failed record is owned by the process that created it. An enforced record is owned
+// by the container's first process. While the owner lives, nothing is removed. Tables inside a
+// container's namespace are never deleted: they die with the namespace. A record that cannot be
+// read is left alone, because a newer version may have written it.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -13,20 +16,24 @@
 
 namespace anchorhold::state {
 
-// Takes away what a record names in the kernel, and notes in it what was refused to the run; the
-// caller holds the run's lock. The hook does it itself, the shim, which knows no netlink, asks the
-// hook. Idempotent.
+// Removes what the record names in the kernel, and adds the run's denied connections to the record.
+// The caller holds the run's lock. The hook does it itself. The shim has no netlink and asks the
+// hook. May be called again.
 using Unplug = Status (*)(const StateDir& state, Record& record);
 
-enum class TeardownOutcome : std::uint8_t { nothing_there, still_owned, foreign, removed };
-// foreign: another boot's pid namespace or another generation than asked for.
+enum class TeardownOutcome : std::uint8_t {
+    nothing_there, // the run has no folder
+    still_owned,   // the owner lives, so nothing was removed
+    foreign,       // the record is of another boot, pid namespace or generation
+    removed,
+};
 
-// `generation` empty: whatever stands there. Takes the run's lock. Without `unplug` a run that has
-// a network is kept, with an error.
+// Tears the run down under its lock. An empty `generation` means any generation. Without `unplug` a
+// run that has a network is kept, and that is an error.
 Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
                                  std::string_view generation = {}, Unplug unplug = nullptr);
-// Marks the record failed with its code and reason, then removes the run whatever its owner:
-// the creator's own word after a failed create.
+// Marks the record failed, with the code and sentence of `reason`, and removes the run even though
+// its owner lives: the creator itself says so after a failed create.
 Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
                const Error& reason, Unplug unplug = nullptr);
 
@@ -36,7 +43,8 @@ struct SweepResult {
     std::size_t looked_at = 0;
 };
 enum class Sweep : std::uint8_t { dry_run, remove };
-// At most `limit` runs are looked at, 0: all. Never waits for a lock: a held lock is a live owner.
+// Tears down every run whose owner is gone. Looks at no more than `limit` runs; 0 means all. Never
+// waits for a lock: a run whose lock is held has a live owner.
 Result<SweepResult> gc(const StateDir& state, Sweep mode, std::size_t limit = 0,
                        Unplug unplug = nullptr);
 
