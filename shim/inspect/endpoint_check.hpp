@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds an endpoint's socket on the host and proves that somebody serves it, before anything is
-// made. Paths are opened by openat2(2)
-// all the way; below a permitted directory no symbolic link is followed.
+// made. Paths are opened by openat2(2) all the way; below a permitted directory no symbolic link is
+// followed.
 #pragma once
 
 #include "schema/json/json.hpp"
