@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bundle directory. It is resolved once; reads and writes of config.json go through its
-// descriptor, so that a renamed path cannot lead them elsewhere. Errors of open and of the reads are
-// invalid_request.
+// descriptor, so that a renamed path cannot lead them elsewhere. Code invalid_request unless said
+// otherwise.
 #pragma once
 
 #include "hooks/state/file_lock.hpp"
@@ -25,11 +25,11 @@ public:
     // Refuses a config.json that is a symbolic link, or that somebody but root and our euid owns or
     // can write.
     Status check_config() const;
-    // Takes the bundle's lock, which runs of the same bundle take in turn; waits at most two seconds
-    // (hooks/state/original.hpp).
+    // Takes the bundle's lock, which runs of the same bundle take in turn; waits at most two
+    // seconds (hooks/state/original.hpp).
     Result<state::FileLock> lock(const state::StateDir& state) const;
-    // Replaces config.json by `text`. Code config_ambiguous when the file no longer holds `original`
-    // (hooks/state/original.hpp).
+    // Replaces config.json by `text`. Code config_ambiguous when the file no longer holds
+    // `original` (hooks/state/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;
 
 private:

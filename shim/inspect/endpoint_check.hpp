@@ -18,7 +18,7 @@ namespace anchorhold::inspect {
 // A socket and the process that serves it.
 struct SocketServer {
     EndpointPlace place;
-    // Of the process that listens (SO_PEERCRED); nothing when a full backlog hides it.
+    // The uid of the process that listens (SO_PEERCRED); nothing when a full backlog hides it.
     std::optional<uid_t> uid;
     pid_t pid = 0; // of that process; 0: hidden, or outside our pid namespace
 };

@@ -169,7 +169,7 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
     };
     if (lacks("network"))
         into.replaced_netns = "the host's";
-    // Where there is no entry at all, the edit gives every namespace; a mount namespace it always
+    // The edit gives every namespace where there is no entry at all; a mount namespace it always
     // gives.
     for (const std::string_view type : {"pid", "ipc"}) {
         if (!entries.empty() && lacks(type)) {

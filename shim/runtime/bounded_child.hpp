@@ -37,7 +37,7 @@ private:
     UniqueFd fd_;
 };
 
-// What a program answered.
+// The answer of a program.
 struct Answer {
     int status = 0;       // as a shell has it: 0 to 255, 128 + signal
     bool late = false;    // the deadline passed, or a signal ended it

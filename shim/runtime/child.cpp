@@ -96,11 +96,11 @@ private:
     std::vector<char*> variables_;
 };
 
-// All that the child needs. The child runs in our memory, on a stack of its own, while we stand
-// still until it executes or exits (clone(2), CLONE_VFORK). posix_spawn(3) does the same but cannot
-// set PDEATHSIG. A fork would copy our page tables only to throw them away, which costs a tenth of
-// a create. Because the memory is shared, the child allocates nothing, and it writes into `number`
-// why it could not become the program.
+// The data that the child needs. The child runs in our memory, on a stack of its own, while we
+// stand still until it executes or exits (clone(2), CLONE_VFORK). posix_spawn(3) does the same but
+// cannot set PDEATHSIG. A fork would copy our page tables only to throw them away, which costs a
+// tenth of a create. Because the memory is shared, the child allocates nothing, and it writes into
+// `number` why it could not become the program.
 struct Launch {
     const char* path;
     std::vector<char*> argv;

@@ -40,7 +40,8 @@ Result<int> tool_import(const Session& session, const ToolCall& call, ToolOutput
 // record. Returns 0 for yes, 1 for no.
 Result<int> tool_verify(const Session& session, const ToolCall& call, ToolOutput& output);
 
-// Is podman's precreate hook: reads a config.json on stdin and prints the edited one on stdout.
+// Serves as podman's precreate hook: reads a config.json on stdin and prints the edited one on
+// stdout.
 Result<int> tool_precreate(const Session& session, const ToolCall& call, ToolOutput& output);
 
 // A run on record.

@@ -91,7 +91,7 @@ Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
     AH_TRY(const auto variables, config::elements(process, "env"));
     for (const json::View variable : variables) {
         AH_TRY(const std::string text, variable.bytes());
-        // Both runtimes keep the last PATH.
+        // The last PATH counts for both runtimes.
         if (text.starts_with(path_variable))
             command.directories = directories_in(text.substr(path_variable.size()));
     }

@@ -45,7 +45,8 @@ Result<int> delete_container(const Session& session)
     if (!many && !run)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_TRY(const int status, runtime::run_runtime(session.runtime, session.rest));
-    // Both parts do nothing for a run whose init lives: a container that runs is not deleted.
+    // The two parts below do nothing for a run whose init lives: a container that runs is not
+    // deleted.
     if (run) {
         const auto torn = state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
         // `foreign` is a run in a pid namespace that we cannot look into. The runtime has just said

@@ -49,7 +49,7 @@ Result<std::string> strays(const Record& record)
     return engines != 0 && count == engines ? std::string() : names;
 }
 
-// Has the hook take away the interfaces `names`.
+// Takes away the interfaces `names`, which the hook does.
 Status guard(const OwnRun& run, const std::string& names)
 {
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
@@ -101,7 +101,7 @@ Result<int> start_container(const Session& session)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     const bool deleted = delete_by_force(session);
     if (run)
-        // What it leaves is removed by `gc`.
+        // `gc` removes what this leaves.
         (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
     held.error().what += deleted ? "; the container was deleted"
                                  : "; the container could not be deleted: delete it by force";

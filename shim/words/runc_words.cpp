@@ -116,7 +116,7 @@ bool read_one(const Rest& rest, const Order& order, std::size_t& at, const RuncR
     return true;
 }
 
-// Does what flag.FlagSet.Parse does. Returns the place of the first operand in `order`.
+// Parses options as flag.FlagSet.Parse does. Returns the place of the first operand in `order`.
 std::size_t read_flags(const Rest& rest, const Order& order, const RuncRules& rules,
                        Invocation& call)
 {
@@ -135,7 +135,7 @@ std::size_t read_flags(const Rest& rest, const Order& order, const RuncRules& ru
     return at;
 }
 
-// Does what reorderArgs of urfave/cli does: returns the order with the options in front.
+// Returns the order in which reorderArgs of urfave/cli puts the words: options in front.
 Order reorder(const Rest& rest, std::size_t from, const RuncRules& rules)
 {
     Order flags;
