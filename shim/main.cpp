@@ -11,16 +11,18 @@ using namespace anchorhold;
 namespace {
 
 constexpr int refused = 1;
-constexpr int exec_refused = 255; // as runc has it, apart from what a command might exit with
+// The status for exec, as runc has it: a command rarely exits with it.
+constexpr int exec_refused = 255;
 
-// One write, so that an engine which reads once gets it all.
+// Prints with a single write, so that an engine which reads once gets all of it.
 void print(int fd, std::string_view text)
 {
-    (void)!::write(fd, text.data(), text.size()); // who would be told?
+    (void)!::write(fd, text.data(), text.size()); // nobody could be told of a failure
 }
 
-// What we open must not become anybody's standard input or output. Close-on-exec: the runtime below
-// finds them closed, as the engine left them.
+// Opens standard input, output and error where they are closed, so that a file of ours cannot
+// become one of them. They are close-on-exec: the runtime finds them closed, as the engine left
+// them.
 void settle_descriptors()
 {
     int fd = STDIN_FILENO;

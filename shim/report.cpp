@@ -11,8 +11,8 @@
 namespace anchorhold {
 namespace {
 
-constexpr std::size_t longest_line = 1000;
-constexpr std::size_t longest_id = 80;
+constexpr std::size_t longest_line = 1000; // bytes; without the newline
+constexpr std::size_t longest_id = 80;     // bytes of the subcommand, and of the id
 
 std::string rfc3339(std::int64_t seconds)
 {
@@ -24,7 +24,8 @@ std::string rfc3339(std::int64_t seconds)
     return {text, length};
 }
 
-// logrus, JSONFormatter: encoding/json escapes what would matter in HTML.
+// Returns the line as JSON text the way logrus writes it (JSONFormatter): encoding/json also
+// escapes what would matter in HTML.
 std::string json_text(std::string_view line)
 {
     std::string out;
@@ -42,7 +43,7 @@ std::string json_text(std::string_view line)
     return out;
 }
 
-// logrus, TextFormatter: %q.
+// Returns the line in quotes the way logrus writes it (TextFormatter, %q).
 std::string go_quoted(std::string_view line)
 {
     std::string out = "\"";
@@ -66,7 +67,7 @@ LogTarget log_target(const words::Invocation& invocation)
         return target;
     std::string_view path = log->value;
     if (invocation.flavour == words::Flavour::crun) {
-        // crun(1), --log: BACKEND:SPECIFIER, or a path.
+        // crun's --log is BACKEND:SPECIFIER or a path (crun(1)).
         if (path.starts_with("journald:") || path.starts_with("syslog:"))
             return target;
         if (path.starts_with("file:"))
@@ -87,7 +88,7 @@ std::string error_line(const words::Invocation& invocation, const Error& error)
         line += ": ";
     }
     const std::string code = " (" + std::string(name_of(error.code)) + ")";
-    // Escaping may stretch a byte to four, so the limit is tried against what comes of it.
+    // Escaping may make four bytes of one, so the limit is tried against the escaped text.
     const std::size_t room = longest_line - line.size() - code.size();
     std::string what = printable(error.what, room);
     for (std::size_t limit = room; what.size() > room; what = printable(error.what, limit))
@@ -113,7 +114,7 @@ void append_bytes(const LogTarget& target, std::string_view bytes)
                               O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                               0644));
     if (log && ::write(log.get(), bytes.data(), bytes.size()) < 0)
-        return; // as above: not ours to decide on
+        return; // a log that cannot be written decides nothing
 }
 
 void append_to_log(const LogTarget& target, std::string_view line)

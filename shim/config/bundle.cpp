@@ -13,6 +13,7 @@
 namespace anchorhold::config {
 namespace {
 
+// Returns the directory's absolute path. Refuses (invalid_request) when it is no longer there.
 Result<std::string> resolved_path(const UniqueFd& directory)
 {
     const std::string link = "/proc/self/fd/" + std::to_string(directory.get());
@@ -23,7 +24,7 @@ Result<std::string> resolved_path(const UniqueFd& directory)
     path.resize(static_cast<std::size_t>(length));
     struct stat held = {};
     struct stat named = {};
-    // A directory that was removed or renamed meanwhile has a name that leads elsewhere.
+    // The name of a directory that was removed or renamed meanwhile leads elsewhere.
     if (::fstat(directory.get(), &held) != 0 || ::stat(path.c_str(), &named) != 0 ||
         held.st_dev != named.st_dev || held.st_ino != named.st_ino)
         return fail(Code::invalid_request, "it is no longer at " + in_quotes(path));
@@ -73,7 +74,7 @@ Result<Bundle> Bundle::open(const std::string& path)
 Result<std::string> Bundle::read_config() const
 {
     const std::string name = in_quotes(path_ + "/config.json");
-    // Non-blocking: a FIFO of that name must not hold us up before it is refused.
+    // O_NONBLOCK: a FIFO of that name must not hold us up before it is refused.
     const UniqueFd file(
         ::openat(directory_.get(), "config.json", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat status = {};

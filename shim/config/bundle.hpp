@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundle directory, resolved once; reads and writes of config.json go through its descriptor.
+// The bundle directory. It is resolved once; reads and writes of config.json go through its
+// descriptor, so that a renamed path cannot lead them elsewhere. Code invalid_request unless said
+// otherwise.
 #pragma once
 
 #include "hooks/state/file_lock.hpp"
@@ -13,16 +15,21 @@ namespace anchorhold::config {
 
 class Bundle {
 public:
+    // Opens the directory; `path` may be relative.
     static Result<Bundle> open(const std::string& path);
     const std::string& path() const noexcept { return path_; } // absolute, resolved
-    // A regular file of at most 16 MiB. Whose it is, and whether a link leads to it, is for
-    // check_config to say: a container that is left alone may have it as its runtime likes.
+    // Returns the text of config.json: a regular file of at most 16 MiB. A symbolic link and any
+    // owner are allowed here, because a container that is left alone may have what its runtime
+    // takes. check_config refuses them.
     Result<std::string> read_config() const;
-    // No symlink, owned and writable by root or our euid alone.
+    // Refuses a config.json that is a symbolic link, or that somebody but root and our euid owns or
+    // can write.
     Status check_config() const;
-    // A turn at it among runs of the same bundle (hooks/state/original.hpp).
+    // Takes the bundle's lock, which runs of the same bundle take in turn; waits at most two
+    // seconds (hooks/state/original.hpp).
     Result<state::FileLock> lock(const state::StateDir& state) const;
-    // Replaces `original`, which must still stand there (hooks/state/original.hpp).
+    // Replaces config.json by `text`. Code config_ambiguous when the file no longer holds
+    // `original` (hooks/state/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;
 
 private:

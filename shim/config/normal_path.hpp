@@ -6,7 +6,8 @@
 
 namespace anchorhold::config {
 
-// A mount's destination as the kernel will walk it from the root: absolute, no "", ".", "..".
+// Returns a mount's destination as the kernel will walk it from the root: absolute, without "", "."
+// and "..". Links are not followed.
 std::string normal_path(std::string_view path);
 
 } // namespace anchorhold::config

@@ -6,8 +6,9 @@
 namespace anchorhold::config {
 namespace {
 
-// An object of fixed shape: where it stands, and its members (runtime-spec 1.3, config.md and
-// config-linux.md; "[]" is every element of an array). What is not listed is never descended into.
+// An object of fixed shape: its place and its members (runtime-spec 1.3, config.md and
+// config-linux.md). "[]" is every element of an array. An object that is not listed is not looked
+// into.
 struct Shape {
     std::string_view place;
     std::string_view names; // separated by blanks
@@ -50,13 +51,15 @@ constexpr Shape shapes[] = {
     {".linux.seccomp.syscalls[].args[]", "index value valueTwo op"},
 };
 
+// Returns the shape of that place; null: none is listed.
 const Shape* shape_at(std::string_view place)
 {
     const auto found = std::ranges::find(shapes, place, &Shape::place);
     return found == std::end(shapes) ? nullptr : found;
 }
 
-// Go's encoding/json (fold.go): letters of ASCII, and the only two others that fold to one.
+// Returns the name in small letters as Go's encoding/json folds it (fold.go): the letters of ASCII,
+// and the only two other letters that fold to one of them.
 std::string fold(std::string_view name)
 {
     std::string out;
@@ -76,12 +79,18 @@ std::string fold(std::string_view name)
     return out;
 }
 
-enum class Match : std::uint8_t { none, folded, exact };
+// The likeness of a member's name to a known one.
+enum class Match : std::uint8_t {
+    none,
+    folded, // the same letters, but not byte for byte
+    exact,
+};
 struct Known {
     Match match = Match::none;
     std::string_view name;
 };
 
+// Looks for `key` among names that are separated by blanks.
 Known look_up(std::string_view names, std::string_view key)
 {
     const std::string folded = fold(key);
@@ -114,13 +123,13 @@ Status check_member(json::View member, const std::string& place)
     return {};
 }
 
-// Recurses no deeper than the table.
+// Checks an object and those below it. The recursion is no deeper than the table.
 Status check_object(json::View object, const std::string& place)
 {
     const Shape* const shape = shape_at(place);
     if (shape == nullptr)
         return {};
-    std::vector<std::string> strangers; // folded
+    std::vector<std::string> strangers; // folded names that are not known
     for (const json::View& member : object.items()) {
         const std::string key = member.key();
         const Known known = look_up(shape->names, key);

@@ -43,7 +43,8 @@ void Edits::replace(json::View value, std::string text)
 
 void Edits::remove(json::View array, const std::vector<json::View>& elements)
 {
-    // An element goes with the comma before it or, while none before it stays, with the one behind.
+    // An element goes with the comma before it. While no element before it stays, it goes with the
+    // comma behind it.
     const std::vector<json::View> items = array.items();
     bool kept = false;
     for (std::size_t i = 0; i < items.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json as the runtimes read it: a member that is null is a member that is not there.
+// config.json as the runtimes read it: a member that is null counts as absent.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -12,10 +12,11 @@
 
 namespace anchorhold::config {
 
-// The sets of process.capabilities.
+// The names of the sets in process.capabilities.
 constexpr std::array<std::string_view, 5> capability_sets{"bounding", "effective", "inheritable",
                                                           "permitted", "ambient"};
 
+// Returns a member; nothing when it, or its parent, is absent or null.
 inline std::optional<json::View> member(const std::optional<json::View>& parent,
                                         std::string_view key)
 {
@@ -23,7 +24,7 @@ inline std::optional<json::View> member(const std::optional<json::View>& parent,
     return found && !found->is_null() ? found : std::nullopt;
 }
 
-// The elements of an array member; none when there is no such member.
+// Returns the elements of an array member; none when there is no such member.
 inline Result<std::vector<json::View>> elements(const std::optional<json::View>& parent,
                                                 std::string_view key)
 {
@@ -31,7 +32,7 @@ inline Result<std::vector<json::View>> elements(const std::optional<json::View>&
     return found ? found->array() : Result<std::vector<json::View>>();
 }
 
-// A string member; empty when there is no such member.
+// Returns a string member; an empty text when there is no such member.
 inline Result<std::string> text_of(const std::optional<json::View>& parent, std::string_view key)
 {
     const auto found = member(parent, key);

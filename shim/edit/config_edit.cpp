@@ -30,7 +30,7 @@ Status edit_process(json::View config, const Plan& plan, config::Edits& edits, E
 {
     AH_TRY(const auto process, config::container(config, "process", json::Kind::object));
     if (!process && plan.command_prefix.empty())
-        return {}; // the runtimes create such a container, and start refuses it
+        return {}; // the runtimes create a container without a process, and start refuses it
     if (!process)
         return std::unexpected(config.wrong("expected \"process\" with a command in it"));
     if (!plan.command_prefix.empty())
@@ -46,7 +46,7 @@ Status edit_process(json::View config, const Plan& plan, config::Edits& edits, E
     return {};
 }
 
-// Is the plan's mark there already?
+// Says whether the config carries the plan's mark already. The mark of another run is an error.
 Result<bool> is_marked(json::View config, const Plan& plan)
 {
     AH_TRY(const auto annotations, config::container(config, "annotations", json::Kind::object));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Plan carried out on config.json as splices of its text (DESIGN 5). Everything outside the
-// edited spots survives byte for byte; a second pass over our own output changes nothing.
+// Carries out a Plan on config.json as splices of its text. Everything outside the edited spots
+// survives byte for byte. Reading all of it and writing it anew has broken things for others:
+// clone3 rules of seccomp, big integers, members that are newer than the program. A second pass
+// over our own output changes nothing.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -11,14 +13,17 @@
 
 namespace anchorhold::edit {
 
+// The edited text, and what was taken out of it.
 struct EditedConfig {
     std::string text;
     std::vector<std::string> removed_env;   // names, each once, in order
     std::vector<std::string> removed_caps;  // "CAP_NET_RAW"
     std::vector<std::string> removed_hooks; // paths
-    std::string seccomp_obstacle;           // a void: why that profile could not be rewritten
+    // Why the seccomp profile could not be rewritten (a void); empty: it could.
+    std::string seccomp_obstacle;
 };
-// config_ambiguous when a member an edit needs has the wrong type.
+// Returns the edited config.json. Code config_ambiguous when a member that an edit needs has the
+// wrong type.
 Result<EditedConfig> edit_config(const json::Document& config, const Plan& plan);
 
 } // namespace anchorhold::edit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// process.env and process.capabilities, of config.json and of an exec's process alike.
+// Edits process.env and process.capabilities, in config.json and in the process of an exec.
 #include "shim/edit/env.hpp"
 
 #include "schema/proxy_env.hpp"
@@ -18,8 +18,9 @@ void add_once(std::vector<std::string>& list, std::string text)
         list.push_back(std::move(text));
 }
 
-// crun hands the text to cap_from_name(3), which ignores letter case and what follows, and takes
-// numbers ("13", "0xd", "015" are all CAP_NET_RAW); runc takes exactly this spelling (measured).
+// Says whether the name has the spelling that all runtimes read alike. crun hands the text to
+// cap_from_name(3), which ignores letter case and what follows, and takes numbers ("13", "0xd" and
+// "015" are all CAP_NET_RAW). runc takes exactly this spelling (measured).
 bool is_plain_capability(std::string_view name)
 {
     return name.starts_with("CAP_") && std::ranges::all_of(name, [](char c) {
@@ -96,7 +97,7 @@ Result<CapsEdit> edit_capabilities(json::View process)
 {
     CapsEdit result;
     config::Edits edits;
-    // Absent means none at all, to runc and crun alike (measured).
+    // A missing member means no capabilities at all, to runc and crun alike (measured).
     AH_TRY(const auto capabilities, config::container(process, "capabilities", json::Kind::object));
     if (!capabilities)
         return result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// process.env and process.capabilities, of config.json and of the process of an exec alike.
+// Edits process.env and process.capabilities, in config.json and in the process of an exec. Errors
+// have the code of the document.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -12,22 +13,25 @@
 
 namespace anchorhold::edit {
 
-// What is to be set in a process that is given that environment, replacing equal names: the plan's
-// variables, and where proxies stay the relay's exemption from them.
+// The variables to set in a process with the environment `given`; they replace equal names. They
+// are the plan's variables and, where proxies stay, NO_PROXY with the relay's addresses in it.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables variables_for(const std::vector<std::string>& given, const Plan& plan);
+// Says whether the name is among the variables.
 bool sets(const Variables& variables, std::string_view name);
 
-// process.env (an array of strings) with proxies out and those set. SharedTable with the exec edit.
+// Edits process.env (an array of strings): takes proxies out and sets the plan's variables. An exec
+// uses it too.
 struct EnvEdit {
     std::vector<json::Splice> splices;
-    std::vector<std::string> removed;
+    std::vector<std::string> removed; // names, each once
 };
 Result<EnvEdit> edit_env(json::View process, const Plan& plan);
-// The five sets of process.capabilities without CAP_NET_ADMIN and CAP_NET_RAW.
+// Takes CAP_NET_ADMIN and CAP_NET_RAW out of the five sets of process.capabilities. Refuses a
+// capability that is not spelled CAP_NAME.
 struct CapsEdit {
     std::vector<json::Splice> splices;
-    std::vector<std::string> removed;
+    std::vector<std::string> removed; // names, each once
 };
 Result<CapsEdit> edit_capabilities(json::View process);
 

@@ -9,8 +9,9 @@ namespace anchorhold::edit {
 
 namespace {
 
-// runtime-spec config.md, "POSIX-platform Hooks". A timeout of 0 means "at once" to runc and
-// "never" to crun; without `env` a hook gets whatever its caller has, podman's cleanup nothing.
+// Returns our hook as an entry of config.json (runtime-spec config.md, "POSIX-platform Hooks"). The
+// timeout is 10 s, because 0 means "at once" to runc and "never" to crun. `env` is given, because
+// without it a hook gets whatever its caller has, and from podman's cleanup nothing.
 std::string our_hook(const Plan& plan, const char* verb)
 {
     return "{\"path\":" + json::quote(plan.hook_path) + ",\"args\":" +
@@ -19,6 +20,7 @@ std::string our_hook(const Plan& plan, const char* verb)
            ",\"env\":[],\"timeout\":10}";
 }
 
+// Takes Docker's hooks out of hooks.prestart and returns their paths.
 Result<std::vector<std::string>> drop_setkey(json::View hooks, config::Edits& edits)
 {
     std::vector<std::string> paths;
@@ -59,7 +61,8 @@ Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan,
     }
     for (const auto* stage : {"createRuntime", "poststop"})
         AH_CHECK(config::container(*hooks, stage, json::Kind::array));
-    // Up comes after the engine's own, to see what they plugged in; down before them.
+    // `up` stands behind the engine's own hooks, to see what they plugged in; `down` stands before
+    // them.
     edits.add_to_member(*hooks, "createRuntime", json::Kind::array, config::Side::back, up);
     edits.add_to_member(*hooks, "poststop", json::Kind::array, config::Side::front, down);
     return removed;

@@ -9,7 +9,7 @@
 
 namespace anchorhold::edit {
 
-// hooks: ours in, Docker's out; returns the paths of what was taken out.
+// Edits `hooks`: puts our hooks in and takes Docker's out. Returns the paths of those taken out.
 Result<std::vector<std::string>> edit_hooks(json::View config, const Plan& plan,
                                             config::Edits& edits);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section `linux`. Without one, or without namespaces in it, runc 1.1.5 runs the container in
-// the host's and leaves its mounts there (measured): then all of them are given.
+// Edits the section `linux`. A config without it, or without namespaces in it, makes runc 1.1.5 run
+// the container in the host's namespaces and leave its mounts there (measured). Then the container
+// is given all namespaces.
 #include "shim/edit/linux.hpp"
 #include "shim/edit/seccomp.hpp"
 
@@ -11,7 +12,7 @@ namespace anchorhold::edit {
 namespace {
 
 constexpr std::string_view port_start = "net.ipv4.ip_unprivileged_port_start";
-// runc takes a sysctl's name in either form, as sysctl(8) does.
+// The same name with slashes: runc takes a sysctl in either form, as sysctl(8) does.
 constexpr std::string_view port_start_as_path = "net/ipv4/ip_unprivileged_port_start";
 constexpr std::string_view own_network = R"({"type":"network"})";
 constexpr std::string_view own_mounts = R"({"type":"mount"})";
@@ -42,7 +43,7 @@ Status edit_namespaces(json::View section, config::Edits& edits)
         mount = mount || name == "mount";
         if (name != "network")
             continue;
-        // crun takes the host's from a second entry (measured).
+        // A second entry makes crun take the host's network (measured).
         if (network)
             return std::unexpected(entry.wrong("a second network namespace"));
         network = true;
@@ -65,7 +66,8 @@ Status edit_sysctl(json::View section, config::Edits& edits)
     return {};
 }
 
-// linux.resources.GROUP.NAME, where it is a number, becomes what `change` makes of it.
+// Replaces the number linux.resources.GROUP.NAME by what `change` makes of it; does nothing where
+// it is absent or null.
 template <typename Change>
 Status edit_resource(json::View section, std::string_view group, std::string_view name,
                      Change change, config::Edits& edits)
@@ -83,6 +85,7 @@ Status edit_resource(json::View section, std::string_view group, std::string_vie
     return {};
 }
 
+// Raises a limit by `extra`. A limit of 0 or less means none and stays.
 Status edit_pids(json::View section, std::int64_t extra, config::Edits& edits)
 {
     const auto grown = [extra](std::int64_t number) {
@@ -103,6 +106,7 @@ bool wants_port_start(const Plan& plan)
     return plan.free_low_ports && plan.network == NetworkNamespace::own;
 }
 
+// Returns the members of `linux` for a config that has none.
 std::string whole_section(const Plan& plan)
 {
     std::string members;

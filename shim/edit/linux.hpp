@@ -8,8 +8,8 @@
 
 namespace anchorhold::edit {
 
-// linux: namespaces, resources.pids.limit, sysctl, seccomp; and why the profile of the last could
-// not be rewritten, or nothing.
+// Edits `linux`: namespaces, resources.pids.limit, resources.cpu.shares, sysctl, seccomp. Returns
+// why the seccomp profile could not be rewritten; empty: it could, or there was no need.
 Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edits& edits);
 
 } // namespace anchorhold::edit

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where our mounts go. The runtime makes their mount points, so these must lie in a tmpfs of the
-// config's own: anywhere else they fail on a read-only root, or stay behind in the image, in a
-// volume, or with "-v /dev:/dev" on the host (measured). Ours are the last mounts, so none covers
-// them; what is asked here is whether the path still leads into that tmpfs when they are made.
+// Finds the directory for our mounts. The runtime makes their mount points, so these must lie in a
+// tmpfs of the config's own. Anywhere else a mount point fails on a read-only root, or stays
+// behind: in the image, in a volume, or with "-v /dev:/dev" on the host (measured). Our mounts are
+// the last ones, so no other mount covers them. The question here is whether the path still leads
+// into that tmpfs when they are made.
 #include "shim/edit/mount_place.hpp"
 
 #include "schema/unique_fd.hpp"
@@ -17,18 +18,19 @@
 namespace anchorhold::edit {
 namespace {
 
-// Best first. Whether they are noexec does not matter: a bind has flags of its own.
+// The candidates, best first. It does not matter whether they are noexec: a bind mount has flags of
+// its own.
 constexpr std::string_view candidates[] = {"/dev", "/run", "/dev/shm"};
-constexpr int most_image_links = 40; // as the kernel, path_resolution(7)
+constexpr int most_image_links = 40; // the kernel's limit, path_resolution(7)
 
 struct PlacedMount {
     std::string where;       // "mounts[3]"
-    std::string destination; // normal
-    std::string lands;       // the same behind the image's symbolic links
+    std::string destination; // as written, made normal
+    std::string lands;       // the destination behind the image's symbolic links
     std::string type;
     std::string source;
     std::vector<std::string> options;
-    std::string strays; // why it may lie anywhere, or nothing
+    std::string strays; // why the mount may lie anywhere; empty: it does not
 
     bool has(std::string_view option) const
     {
@@ -42,7 +44,7 @@ bool is_at_or_below(std::string_view path, std::string_view directory)
            (path.starts_with(directory) && path[directory.size()] == '/');
 }
 
-// Puts the names of a path on the stack, the first on top.
+// Puts the names of a path on the stack, the first name on top.
 void push_names(std::string_view path, std::vector<std::string>& stack)
 {
     while (!path.empty()) {
@@ -53,13 +55,14 @@ void push_names(std::string_view path, std::vector<std::string>& stack)
     }
 }
 
-// Where a path leads inside the image, links that lead nowhere included: the runtime makes the
-// rest. By hand, because openat2(2) with RESOLVE_IN_ROOT says nothing about what is not there.
+// Returns where a path leads inside the image. A part that does not exist is kept as it is, because
+// the runtime will make it. Links are followed by hand: openat2(2) with RESOLVE_IN_ROOT says
+// nothing about what does not exist.
 std::string resolve_inside(const UniqueFd& rootfs, std::string_view path)
 {
     std::vector<std::string> names;
     push_names(path, names);
-    std::string resolved; // holds no link
+    std::string resolved; // without links
     for (int links = 0; !names.empty();) {
         const std::string name = std::move(names.back());
         names.pop_back();
@@ -105,9 +108,10 @@ Result<PlacedMount> read_mount(json::View entry, const UniqueFd& rootfs)
     return mount;
 }
 
-// Below a volume the runtime follows the volume's links, not the image's: one could lead into the
-// tmpfs, and the mount points made after that would be made on the host. An ordinary volume in a
-// volume has none. Of what lies behind a relative source nothing is known here.
+// Returns why a mount below a volume may lie anywhere. Below a volume the runtime follows the
+// volume's links, not the image's. Such a link could lead into the tmpfs, and the mount points made
+// after that would be made on the host. An ordinary volume in a volume has no such link. A relative
+// source cannot be followed from here, so it counts as a link.
 std::string stray_link(const PlacedMount& mount, const std::vector<PlacedMount>& earlier)
 {
     for (const PlacedMount& volume : earlier) {
@@ -136,19 +140,21 @@ Result<std::vector<PlacedMount>> read_mounts(json::View config, const UniqueFd& 
     return mounts;
 }
 
+// Returns why this mount cannot hold our folder; empty: it can.
 std::string unfit(const PlacedMount& mount)
 {
     if (mount.type != "tmpfs" || mount.has("bind") || mount.has("rbind"))
         return mount.where + " is no tmpfs";
     if (mount.has("ro"))
         return mount.where + " is read-only";
-    // podman's option: what the image has there is copied in, perhaps a link in our place.
+    // tmpcopyup is podman's option: the image's files are copied in, and one may be a link in our
+    // place.
     if (mount.has("tmpcopyup"))
         return mount.where + " is filled from the image";
     return {};
 }
 
-// Why our folder cannot be made in `directory`; empty: it can.
+// Returns why our folder cannot be made in `directory`; empty: it can.
 std::string obstacle(std::string_view directory, const std::vector<PlacedMount>& mounts,
                      const UniqueFd& rootfs)
 {

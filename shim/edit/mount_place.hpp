@@ -7,9 +7,10 @@
 
 namespace anchorhold::edit {
 
-// Where the relay and the sockets can be mounted: "/dev/anchorhold" or another tmpfs of the
-// config's own that nothing later covers; endpoint_unavailable when there is none.
-// `rootfs` is the absolute root path (a /dev that is a symlink there is refused).
+// Returns the directory in the container for the relay and the sockets: "/dev/anchorhold", or one
+// in another tmpfs of the config's own that no later mount covers. Code endpoint_unavailable when
+// there is none. `rootfs` is the absolute path of the root on the host; a /dev that is a symbolic
+// link there is not used.
 Result<std::string> mount_place(json::View config, const std::string& rootfs);
 
 } // namespace anchorhold::edit

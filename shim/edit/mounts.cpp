@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our mounts, behind all others. runtime-spec config.md, "Mounts": they happen in listed order.
+// Adds our mounts behind all others: they are mounted in the order of the list (runtime-spec
+// config.md, "Mounts").
 #include "shim/edit/mounts.hpp"
 
 #include "shim/config/normal_path.hpp"
@@ -51,8 +52,8 @@ Status edit_mounts(json::View config, const Plan& plan, config::Edits& edits)
         if (covered)
             append({"/etc/resolv.conf", plan.resolv_conf, file_options});
     }
-    // Without a resolver the names are nowhere else. So this one is not only covered: where the
-    // engine mounts none it lies on the image's file, which the runtime makes if there is none.
+    // /etc/hosts is mounted even where the engine mounts none: without a resolver the names stand
+    // nowhere else. It then lies on the image's file, which the runtime makes if there is none.
     if (plan.cover_hosts)
         append({"/etc/hosts", plan.hosts, file_options});
     if (!list.empty())

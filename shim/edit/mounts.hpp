@@ -6,7 +6,7 @@
 
 namespace anchorhold::edit {
 
-// mounts: ours behind all others, so that none of them can cover one.
+// Edits `mounts`: our mounts come behind all others, so that no other mount can cover one.
 Status edit_mounts(json::View config, const Plan& plan, config::Edits& edits);
 
 } // namespace anchorhold::edit

@@ -15,7 +15,9 @@
 namespace anchorhold::edit {
 namespace {
 
-constexpr std::string_view opening = R"({"process":)"; // so that places and rules are config.json's
+// The text before a process, so that it is parsed as a part of config.json: error places and rules
+// are the same.
+constexpr std::string_view opening = R"({"process":)";
 
 Result<json::Document> parse_process(std::string_view text)
 {
@@ -32,7 +34,7 @@ std::string unwrapped(const std::string& text)
     return text.substr(opening.size(), text.size() - opening.size() - 1);
 }
 
-// The process of a whole config.json or of a wrapped one; not there is an error.
+// Returns the process of a config.json, whole or made by parse_process. A missing one is an error.
 Result<json::View> process_of(const json::Document& document)
 {
     AH_TRY(const auto process, config::container(document.root(), "process", json::Kind::object));
@@ -41,6 +43,7 @@ Result<json::View> process_of(const json::Document& document)
     return *process;
 }
 
+// Sets a member of an object, which may exist or not.
 void set(config::Edits& edits, json::View object, std::string_view key, std::string json)
 {
     if (const auto member = object.find(key)) {
@@ -65,7 +68,7 @@ Status append(config::Edits& edits, json::View object, std::string_view key,
     return {};
 }
 
-// A uid or gid, as the JSON number it will be.
+// Returns a uid or gid as the text of a JSON number.
 Result<std::string> id_number(std::string_view text)
 {
     std::uint32_t number = 0;
@@ -93,7 +96,7 @@ std::vector<std::string> quoted_values(const words::Invocation& call, std::strin
     return values;
 }
 
-// --user UID[:GID] and --additional-gids.
+// Carries out --user UID[:GID] and --additional-gids.
 Status set_user(config::Edits& edits, json::View process, const words::Invocation& call)
 {
     const words::OptionAt* const option = call.last("user");
@@ -119,7 +122,8 @@ Status set_user(config::Edits& edits, json::View process, const words::Invocatio
     return append(edits, *user, "additionalGids", gids);
 }
 
-// runc raises the ambient set only where the process has inheritable ones.
+// Carries out --cap as runc does: runc raises the ambient set only where the process has an
+// inheritable set.
 Status add_capabilities(config::Edits& edits, json::View process, const words::Invocation& call)
 {
     const std::vector<std::string> names = quoted_values(call, "cap");
@@ -138,6 +142,7 @@ Status add_capabilities(config::Edits& edits, json::View process, const words::I
     return inheritable ? append(edits, *sets, "ambient", names) : Status();
 }
 
+// Carries out the command and the flags that set one member.
 Status set_words(config::Edits& edits, json::View process, const words::Invocation& call)
 {
     set(edits, process, "args",

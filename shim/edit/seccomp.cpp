@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Theory of operation.
 //
-// An empty network namespace severs IP. It does not sever vsock and the other families that know
-// no namespaces, it does not bind io_uring (which opens sockets past a filter on socket(2)),
-// pidfd_getfd(2) takes a socket out of the broker, and request_key(2) has the host resolve names.
-// The container's filter has to do that, and it is the engine's: so it is rewritten, to let through
-// what it let through before and we do too, and never more.
+// An empty network namespace cuts off IP. It does not cut off everything:
+// - vsock and other address families know no namespaces;
+// - io_uring opens sockets past a filter on socket(2);
+// - pidfd_getfd(2) takes a socket out of the broker;
+// - request_key(2) has the host resolve names.
 //
-// Runtimes hand the rules to libseccomp one by one, and there a rule is not what it looks like.
+// The container's seccomp filter has to do that. The filter belongs to the engine, so the profile
+// is rewritten: it lets through what it let through before and we permit too, and never more.
+//
+// Runtimes hand the rules to libseccomp one by one. There a rule is not what it looks like.
 // Measured with runc 1.1.5 and crun 1.8.1 on libseccomp 2.5.4:
 //
-// - A rule without conditions wins over every rule with some, wherever it stands. So a denial by
-//   family next to an engine's "socket: allow" is silently lost.
-// - Of two rules with conditions on different arguments, the one on the higher argument is asked
-//   first. "Log socket(2) with protocol 0" lets vsock through past any denial by family.
-//   Hence: `socket` leaves every rule that permits, whatever the default, and comes back family by
-//   family with the rule's other conditions (`grants`).
+// - A rule without conditions wins over every rule with conditions, wherever it stands. So a denial
+//   by family beside an engine's "socket: allow" is silently lost.
+// - Two rules may have conditions on different arguments. Then the one on the higher argument is
+//   asked first. "Log socket(2) with protocol 0" lets vsock through past any denial by family. So
+//   `socket` is taken out of every rule that permits, whatever the default is. It comes back family
+//   by family, with the rule's other conditions (`grants`).
 // - EQ and NE compare 64 bits while the kernel takes 32 of them: socket(0x100000028, ...) is vsock.
-//   A grant may use EQ, a denial must mask (MASKED_EQ 0xffffffff).
-// - Two conditions on one argument make two rules, of which either suffices.
-// - A rule on `socket` is on i386 (s390, ppc too) also one on socketcall(SYS_SOCKET), without the
-//   family, which is behind a pointer. Granting one family there grants all, and two such rules of
-//   different action make create fail (EEXIST). A denial of `socketcall` without conditions that
-//   stands first swallows them; programs that use socketcall lose sockets.
+//   So a grant may use EQ, but a denial must mask (MASKED_EQ 0xffffffff).
+// - Two conditions on one argument make two rules, and either of them suffices.
+// - A rule on `socket` is on i386 (also s390 and ppc) a rule on socketcall(SYS_SOCKET) too. That
+//   one has no family, which stands behind a pointer. So granting one family there grants all, and
+//   two such rules with different actions make create fail (EEXIST). A denial of `socketcall`
+//   without conditions that stands first swallows them. Programs that use socketcall then have no
+//   sockets.
 // - A rule whose action equals the default's, errno included, is skipped and swallows nothing.
-// - Architectures that a profile does not list are killed, so its list may stay what it is.
+// - Architectures that a profile does not list are killed, so its list may stay as it is.
+//
+// The order of the new rules: our denials, the engine's rules without the calls that go round a
+// network namespace, and the grants of socket(2).
 #include "shim/edit/seccomp.hpp"
 
 #include "shim/edit/seccomp_rules.hpp"
@@ -43,19 +50,21 @@ const std::string_view native_machine = "x86_64";
 #elif defined(__aarch64__)
 const std::string_view native_machine = "aarch64";
 #else
-const std::string_view native_machine = ""; // its native convention alone; others are killed
+const std::string_view native_machine = ""; // the native convention alone; others are killed
 #endif
 
 namespace {
 
-// ---- the profile as it stands
+// ---- Reading the profile
 
+// A condition on one argument of a system call.
 struct Condition {
+    // The argument's number (from 0), and what it is compared with.
     std::uint64_t index = 0, value = 0, value_two = 0;
     std::string op;
-    std::string raw;
+    std::string raw; // its JSON text
 
-    // Does it hold for this argument? Nothing: an operator that we do not know.
+    // Says whether it holds for this argument; nothing for an operator that we do not know.
     std::optional<bool> holds(std::uint64_t argument) const
     {
         if (op == "SCMP_CMP_EQ")
@@ -77,13 +86,17 @@ struct Condition {
 };
 using Conditions = std::vector<Condition>; // all of them must hold
 
-enum class ActionDoes : std::uint8_t { denies, permits };
+// The effect of an action on the call.
+enum class ActionDoes : std::uint8_t {
+    denies,
+    permits, // also when somebody else decides
+};
 
 struct Action {
     std::string_view word;
     ActionDoes verdict;
 };
-// TRACE and NOTIFY ask somebody who may permit.
+// The actions that we know. TRACE and NOTIFY ask somebody who may permit the call.
 constexpr Action actions[] = {
     {"SCMP_ACT_ALLOW", ActionDoes::permits},       {"SCMP_ACT_LOG", ActionDoes::permits},
     {"SCMP_ACT_TRACE", ActionDoes::permits},       {"SCMP_ACT_NOTIFY", ActionDoes::permits},
@@ -92,6 +105,7 @@ constexpr Action actions[] = {
     {"SCMP_ACT_KILL_PROCESS", ActionDoes::denies},
 };
 
+// Returns nothing for an action that we do not know.
 std::optional<ActionDoes> action_does(std::string_view word)
 {
     for (const Action& action : actions) {
@@ -101,7 +115,7 @@ std::optional<ActionDoes> action_does(std::string_view word)
     return std::nullopt;
 }
 
-// A member that is missing, and to both runtimes one that is null.
+// Returns a member; nothing when it is missing or null, which both runtimes take for missing.
 std::optional<json::View> present(json::View object, std::string_view key)
 {
     auto member = object.find(key);
@@ -120,7 +134,7 @@ Result<std::vector<json::View>> optional_array(json::View object, std::string_vi
     return member ? member->array() : std::vector<json::View>();
 }
 
-// An argument of a system call: 64 bits, unsigned.
+// Reads an argument of a system call: 64 bits, unsigned; 0 when it is missing.
 Result<std::uint64_t> optional_word(json::View object, std::string_view key)
 {
     const auto member = present(object, key);
@@ -146,19 +160,21 @@ Result<Condition> read_condition(json::View argument)
     return condition;
 }
 
-// ---- what it becomes
+// ---- Writing it anew
 
-struct Grant { // socket(family, ...) where the other conditions hold
+// A rule that permits socket(family, ...) where the other conditions hold.
+struct Grant {
     std::uint32_t family = 0;
-    std::string others; // of the rule's arguments, as they stood, each behind a comma
-    std::string action; // the rule's action and errnoRet, as they stood
+    std::string others; // the rule's other conditions as they stood, each behind a comma
+    std::string action; // the rule's action and errnoRet as they stood
 };
 
+// A profile on its way to the new text.
 struct Rewrite {
-    Families kept;
-    std::vector<std::string> rules;
+    Families kept;                  // the families that socket(2) may make
+    std::vector<std::string> rules; // JSON texts of the engine's rules
     std::vector<Grant> grants;
-    std::string obstacle;
+    std::string obstacle; // why it cannot be rewritten; empty: it can
 };
 
 std::string text_of_grant(const Grant& grant)
@@ -167,7 +183,8 @@ std::string text_of_grant(const Grant& grant)
            std::to_string(grant.family) + R"(,"op":"SCMP_CMP_EQ"})" + grant.others + "]}";
 }
 
-// The first of two rules with the same conditions wins, and one without conditions over all.
+// Returns the grants as rules, without those that would have no effect: the first of two rules with
+// the same conditions wins, and one without other conditions wins over all of its family.
 std::vector<std::string> merged(const std::vector<Grant>& grants)
 {
     std::vector<std::string> rules;
@@ -186,7 +203,8 @@ std::vector<std::string> merged(const std::vector<Grant>& grants)
     return rules;
 }
 
-// The runtimes' reading: conditions are AND-ed, unless an argument appears twice.
+// Returns the rules that the runtimes make of one: its conditions are ANDed, unless an argument
+// appears twice. Then each condition makes a rule of its own.
 std::vector<Conditions> alternatives(const Conditions& conditions)
 {
     std::vector<std::uint64_t> arguments;
@@ -201,7 +219,8 @@ std::vector<Conditions> alternatives(const Conditions& conditions)
     return alone;
 }
 
-// What is left of the conditions for one family; nothing when they refuse it.
+// Returns the conditions that are left of a rule for one family; nothing when it does not hold for
+// that family.
 std::optional<std::string> others_for(std::uint32_t family, const Conditions& conditions)
 {
     std::string others;
@@ -215,6 +234,7 @@ std::optional<std::string> others_for(std::uint32_t family, const Conditions& co
     return others;
 }
 
+// Adds the grants that a rule on `socket` becomes.
 Status add_grants(json::View rule, std::string_view action_word, Rewrite& rewrite)
 {
     AH_TRY(const auto arguments, optional_array(rule, "args"), "read rule");
@@ -237,6 +257,8 @@ Status add_grants(json::View rule, std::string_view action_word, Rewrite& rewrit
     return {};
 }
 
+// Takes one rule of the engine over. A rule that denies stays as it is. From one that permits, the
+// calls that go round a network namespace are taken out.
 Status take_rule(json::View rule, Rewrite& rewrite)
 {
     AH_CHECK(rule.object(), "read rule");
@@ -270,7 +292,8 @@ Status take_rule(json::View rule, Rewrite& rewrite)
     return {};
 }
 
-// The denials that stand first; those of a profile that denies by default are its own but one.
+// Returns the denials that stand first. A profile that denies by default needs one only, of
+// socketcall, with an errno unlike its default's, because else libseccomp would skip it.
 Result<std::vector<std::string>> denials_for(json::View profile, std::string_view default_action,
                                              const Families& kept)
 {
@@ -281,7 +304,7 @@ Result<std::vector<std::string>> denials_for(json::View profile, std::string_vie
     return std::vector<std::string>{denial({"socketcall"}, unlike ? EPERM : ENOSYS)};
 }
 
-// Sets a member of an object that has at least one.
+// Sets a member of an object that has at least one member.
 json::Splice set_member(json::View object, std::string_view key, std::string value)
 {
     if (const auto member = object.find(key))
@@ -306,7 +329,8 @@ Result<SeccompEdit> edit_profile(json::View profile, std::string_view default_ac
     if (!rewrite.obstacle.empty())
         return SeccompEdit{{}, rewrite.obstacle};
     const std::vector<std::string> first = denials;
-    for (std::string& rule : rewrite.rules) { // an earlier edit's denials stand there already
+    // The denials of an earlier edit stand there already.
+    for (std::string& rule : rewrite.rules) {
         if (std::ranges::find(first, rule) == first.end())
             denials.push_back(std::move(rule));
     }
@@ -347,7 +371,7 @@ Result<SeccompEdit> edit_seccomp(json::View config, const SeccompPlan& plan)
     AH_CHECK(profile->object(), "edit seccomp");
     AH_TRY(const std::string action, optional_string(*profile, "defaultAction"), "edit seccomp");
     AH_TRY(const auto rules, optional_array(*profile, "syscalls"), "edit seccomp");
-    // To runc that is no profile, and crun refuses it.
+    // A profile with neither action nor rules is none to runc, and crun refuses it.
     if (action.empty() && rules.empty())
         return SeccompEdit{{set_member(*linux_part, "seccomp", whole_profile(plan))}, ""};
     return edit_profile(*profile, action, plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls that go round a network namespace, denied in the container's seccomp profile
-// (DESIGN 8a). A profile that cannot be rewritten is a void, said by `obstacle`.
+// Denies the system calls that go round a network namespace, in the container's seccomp profile. A
+// profile that cannot be rewritten is a void; `obstacle` says why.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -12,18 +12,24 @@
 
 namespace anchorhold::edit {
 
+// The edit of one config.json.
 struct SeccompEdit {
     std::vector<json::Splice> splices;
-    std::string obstacle; // why the profile cannot be rewritten; empty: it was, or needed nothing
+    // Why the profile cannot be rewritten; empty: it was, or there was no need.
+    std::string obstacle;
 };
-// Splices of `config`'s linux.seccomp, or the insertion of one. When `linux` itself is missing or
-// empty the caller (config_edit) inserts `whole_profile()` together with its other new members.
+// Returns splices of `config`'s linux.seccomp, or one that inserts it. When `linux` itself is
+// missing or empty, the caller (linux.cpp) inserts `whole_profile()` together with the other new
+// members.
 Result<SeccompEdit> edit_seccomp(json::View config, const SeccompPlan& plan);
 
-// Seccomp's words for the calling conventions a machine runs, native first; `machine` as uname -m.
+// Returns seccomp's words for the calling conventions of a machine, the native one first; `machine`
+// is that of uname -m; none for a machine that is not listed.
 std::vector<std::string> architectures_of(std::string_view machine);
+// The machine that this program was built for; empty: not listed.
 extern const std::string_view native_machine;
-// The profile of a config that has none: default allow, the denials as rules.
+// Returns the profile for a config that has none: it allows by default and has the denials as
+// rules.
 std::string whole_profile(const SeccompPlan& plan, std::string_view machine = native_machine);
 
 } // namespace anchorhold::edit

@@ -11,13 +11,15 @@ namespace anchorhold::edit {
 
 namespace {
 
-// 32-bit programs that know no socket(2), only socketcall(2), lose sockets.
+// The calls that get EPERM. 32-bit programs that know socketcall(2) but not socket(2) have no
+// sockets then.
 const std::vector<std::string> refused_calls = {"socketcall", "request_key", "pidfd_getfd"};
-// Refused as if the kernel had none: programs then fall back to epoll.
+// The calls that get ENOSYS, as from a kernel without them: programs then fall back to epoll.
 const std::vector<std::string> ring_calls = {"io_uring_setup", "io_uring_enter",
                                              "io_uring_register"};
 
-// As systemd answers for RestrictAddressFamilies=: like a kernel that lacks the family.
+// Returns a denial of one block of families. Its errno is that of a kernel without the family, as
+// systemd answers for RestrictAddressFamilies=.
 std::string family_denial(std::uint32_t mask, std::uint32_t value)
 {
     json::Writer rule;
@@ -29,8 +31,9 @@ std::string family_denial(std::uint32_t mask, std::uint32_t value)
     return rule.take();
 }
 
-// Denials of every 32-bit value but the kept ones, families not invented yet included: blocks of
-// 2^bits values, halved for as long as a kept one lies inside.
+// Denies the 32-bit values from `first` on, 2^bits of them, except the kept families. Families that
+// are not invented yet are among them. A block is one rule; it is halved as long as a kept family
+// lies in it.
 void deny_block(const Families& kept, std::uint64_t first, unsigned bits,
                 std::vector<std::string>& rules)
 {
@@ -51,7 +54,8 @@ void deny_block(const Families& kept, std::uint64_t first, unsigned bits,
 
 Families kept_families(const SeccompPlan& plan)
 {
-    // A packet socket sees its own namespace's links, and needs CAP_NET_RAW.
+    // AF_PACKET may stay: a packet socket sees only the links of its own namespace, and needs
+    // CAP_NET_RAW.
     Families kept = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
     if (!plan.deny_vsock)
         kept.push_back(AF_VSOCK);

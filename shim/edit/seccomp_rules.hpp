@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seccomp rules that are written into a profile (DESIGN 8a), as JSON text.
+// The seccomp rules that are written into a profile, as JSON text.
 #pragma once
 
 #include "schema/plan.hpp"
@@ -13,15 +13,18 @@ namespace anchorhold::edit {
 
 using Families = std::vector<std::uint32_t>;
 
-// What socket(2) goes on making: families that end at the container's own network namespace.
+// Returns the families that socket(2) may go on making: those that end at the container's own
+// network namespace and, unless the plan denies it, vsock.
 Families kept_families(const SeccompPlan& plan);
-// Is this one of the system calls that no rule may permit as it stands?
+// Says whether the call is one that no rule may permit as it stands, because it goes round a
+// network namespace.
 bool goes_round(std::string_view call);
 
-// One rule: `calls` return errno `number`.
+// Returns one rule: `calls` return errno `number`.
 std::string denial(const std::vector<std::string>& calls, int number);
-// All of them, for a profile that permits by default.
+// Returns all denials, for a profile that permits by default.
 std::vector<std::string> all_denials(const Families& kept);
+// Returns rules as a JSON array.
 std::string array_of(const std::vector<std::string>& rules);
 
 } // namespace anchorhold::edit

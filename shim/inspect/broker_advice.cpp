@@ -5,16 +5,17 @@
 
 namespace anchorhold::inspect {
 
-// ptrace(2), "Ptrace access mode checking", which pidfd_getfd(2) asks too: the same uid, a dumpable
-// target, and in the same user namespace no capability that the asker lacks. Measured: from a user
-// namespace of its own a container is refused even under the broker's uid.
+// pidfd_getfd(2) asks what ptrace(2) calls "Ptrace access mode checking". The asker needs the same
+// uid, the target must be dumpable, and in the same user namespace the target must hold no
+// capability that the asker lacks. Measured: a container in a user namespace of its own is refused
+// even under the broker's uid.
 std::optional<std::string> broker_advice(const SocketServer& server, const CommandUser& user)
 {
     const bool same_uid = user.takes_any_uid || user.host_uid == server.uid;
     if (user.own_users || (server.uid && !same_uid))
         return std::nullopt;
-    // proc(5): the files in /proc/PID become root's when the process is not dumpable; the
-    // directory itself always shows the euid. A process that is gone cannot be judged.
+    // The files in /proc/PID become root's when the process is not dumpable; the directory itself
+    // always shows the euid (proc(5)). A process that is gone cannot be judged.
     struct stat file = {};
     const std::string path = "/proc/" + std::to_string(server.pid) + "/environ";
     const bool seen = server.pid > 0 && ::lstat(path.c_str(), &file) == 0;

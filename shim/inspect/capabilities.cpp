@@ -11,7 +11,8 @@ namespace anchorhold::inspect {
 
 namespace {
 
-// Each of them is a way out of a network namespace for a process of the host's own user namespace.
+// The capabilities that are a way out of a network namespace, for a process of the host's own user
+// namespace.
 constexpr std::array<std::string_view, 9> voiding_capabilities{
     "CAP_SYS_ADMIN", "CAP_SYS_PTRACE",      "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_BPF",
     "CAP_PERFMON",   "CAP_DAC_READ_SEARCH", "CAP_SYS_BOOT",   "CAP_MAC_ADMIN"};
@@ -31,7 +32,8 @@ Result<std::vector<json::View>> all_capabilities(const std::optional<json::View>
 
 } // namespace
 
-// Other spellings that crun takes ("21", "cap_sys_admin") are refused by the edit.
+// Other spellings that crun takes ("21", "cap_sys_admin") are not found here; the edit refuses
+// them.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process)
 {
     AH_TRY(const auto views, all_capabilities(process));
@@ -48,8 +50,9 @@ Result<std::string> voiding_capabilities_of(const std::optional<json::View>& pro
     return list;
 }
 
-// capabilities(7) are checked against the user namespace that owns the object: a container's own
-// one owns none of the host's; but the host's root mapped into it still owns the host's files.
+// A capability is checked against the user namespace that owns the object (capabilities(7)). A user
+// namespace of the container's own owns nothing of the host's. But where the host's root is mapped
+// into it, that root still owns the host's files.
 Status inspect_capabilities(json::View config, Inspection& into)
 {
     AH_TRY(const bool own_users, has_own_users(config));

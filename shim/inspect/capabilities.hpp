@@ -8,10 +8,10 @@
 
 namespace anchorhold::inspect {
 
-// process.capabilities
+// Inspects process.capabilities.
 Status inspect_capabilities(json::View config, Inspection& into);
-// "CAP_SYS_ADMIN, CAP_BPF": what a process of the host's user namespace holds that would void any
-// posture; empty when nothing does.
+// Returns the capabilities that would void any posture for a process of the host's user namespace:
+// "CAP_SYS_ADMIN, CAP_BPF"; empty: none.
 Result<std::string> voiding_capabilities_of(const std::optional<json::View>& process);
 
 } // namespace anchorhold::inspect

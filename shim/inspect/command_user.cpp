@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who the container's command is outside, and what that lets it do to a broker.
+// The container's command as a user of the host, and what that user could do to a broker.
 #include "shim/inspect/command_user.hpp"
 
 #include "shim/config/view.hpp"
@@ -13,7 +13,7 @@ namespace anchorhold::inspect {
 
 namespace {
 
-// What stat(2) shows for an id that has no mapping; only the bits for others count for it.
+// The id that stat(2) shows for one without a mapping; only the mode bits for others count for it.
 constexpr std::int64_t unmapped_id = 65534;
 
 Result<std::int64_t> id_of(const std::optional<json::View>& value)
@@ -26,7 +26,12 @@ Result<std::int64_t> id_of(const std::optional<json::View>& value)
     return id;
 }
 
-enum class Users : std::uint8_t { host, own, joined };
+// The user namespace of the command.
+enum class Users : std::uint8_t {
+    host,
+    own,    // made for this container
+    joined, // named by a path
+};
 
 Result<Users> users_of(const std::optional<json::View>& linux_member)
 {
@@ -40,7 +45,8 @@ Result<Users> users_of(const std::optional<json::View>& linux_member)
     return Users::host;
 }
 
-// The map of a joined namespace does not stand in config.json: an id in it is anybody.
+// Returns the host's id of an id inside. The map of a joined namespace does not stand in
+// config.json, so an id in it counts as unmapped.
 Result<std::int64_t> outside(std::int64_t id, Users users, const std::optional<json::View>& map)
 {
     if (users == Users::host)
@@ -68,7 +74,8 @@ bool holds(const std::optional<json::View>& capabilities, std::string_view set,
            });
 }
 
-// Without no_new_privs a set-user-ID file of the image is as good as CAP_SETUID.
+// Says whether the command may become any uid. Without no_new_privs a set-user-ID file of the image
+// is as good as CAP_SETUID.
 bool takes_any_uid(const std::optional<json::View>& process, std::int64_t uid)
 {
     const auto capabilities = config::member(process, "capabilities");
@@ -105,7 +112,8 @@ Result<CommandUser> command_user(json::View config)
         AH_TRY(const std::int64_t host, outside(inside, users, gid_map));
         found.host_groups.push_back(static_cast<gid_t>(host));
     }
-    // capabilities(7): exec gives root what its bounding set holds, others only the ambient set.
+    // exec gives root what its bounding set holds, and others only the ambient set
+    // (capabilities(7)).
     const auto capabilities = config::member(process, "capabilities");
     found.overrides_modes =
         users == Users::host &&

@@ -8,7 +8,7 @@
 
 namespace anchorhold::inspect {
 
-// The container's command as the host's kernel will see it.
+// The container's command as the host's kernel will see it. Ids without a mapping are 65534.
 struct CommandUser {
     uid_t host_uid = 0;
     gid_t host_gid = 0;
@@ -17,6 +17,7 @@ struct CommandUser {
     bool takes_any_uid = true;   // may become another uid of the host's
     bool own_users = false;      // lives in a user namespace of its own
 };
+// Reads the command's ids and capabilities in config.json.
 Result<CommandUser> command_user(json::View config);
 
 } // namespace anchorhold::inspect

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of what is harmless, not of what is not: the kernel grows new kinds of descriptors.
+// The descriptors that a container may be handed. This is a list of what is harmless, not of what
+// is not, because the kernel grows new kinds of descriptors.
 
 #include "shim/inspect/descriptors.hpp"
 
@@ -21,11 +22,12 @@ namespace anchorhold::inspect {
 
 namespace {
 
-constexpr unsigned memory_major = 1; // null, zero, full, random, urandom, kmsg
-constexpr std::array<unsigned, 6> harmless_minors{3, 5, 7, 8, 9, 11};
+constexpr unsigned memory_major = 1; // the major number of null, zero, full, random, urandom, kmsg
+constexpr std::array<unsigned, 6> harmless_minors{3, 5, 7, 8, 9, 11}; // their minor numbers
 constexpr decltype(statfs::f_type) pidfs_magic = 0x50494446; // linux/magic.h has it since 6.9
 
-// What an anonymous inode may be; such a descriptor has no other name (proc(5), /proc/PID/fd).
+// The kinds of anonymous inodes that are harmless. Such a descriptor has no other name (proc(5),
+// /proc/PID/fd).
 constexpr std::array<std::string_view, 5> harmless_anonymous{
     "anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[signalfd]",
     "anon_inode:[timerfd]", "anon_inode:inotify"};
@@ -114,7 +116,8 @@ Result<std::optional<std::string>> check_descriptor(int fd)
     case S_IFDIR: return refused(fd, "a directory");
     case S_IFCHR: AH_CHECK(check_device(fd, file.st_rdev)); return std::nullopt;
     case S_IFBLK: return refused(fd, "a block device");
-    default: AH_CHECK(check_file(fd)); return std::nullopt; // anonymous inodes have no type
+    // Anonymous inodes have no type.
+    default: AH_CHECK(check_file(fd)); return std::nullopt;
     }
 }
 
@@ -133,7 +136,7 @@ Result<unsigned> count_handed(const words::Invocation& call)
 {
     const char* const listen = std::getenv("LISTEN_FDS"); // NOLINT(concurrency-mt-unsafe)
     const char* const whose = std::getenv("LISTEN_PID");  // NOLINT(concurrency-mt-unsafe)
-    // runc goes by LISTEN_PID as sd_listen_fds(3) does, crun does not ask.
+    // runc goes by LISTEN_PID, as sd_listen_fds(3) does; crun does not ask.
     const bool passed =
         listen != nullptr && (call.flavour == words::Flavour::crun ||
                               (whose != nullptr && whose == std::to_string(::getpid())));

@@ -14,15 +14,17 @@ namespace anchorhold::inspect {
 namespace {
 
 struct Device {
-    std::string type;        // "c", "b"; "a" is both
+    std::string type;        // "c", "b"; "a" is both, and a missing type counts as "a"
     std::int64_t major = -1; // -1: all
-    std::int64_t minor = -1;
+    std::int64_t minor = -1; // -1: all
 };
 
-constexpr std::int64_t pseudo_terminals = 136; // every minor is a terminal of some devpts
+// The major number of pseudo-terminals; every minor is a terminal of some devpts.
+constexpr std::int64_t pseudo_terminals = 136;
 
-// runtime-spec config-linux.md, "Default Devices": null, zero, full, random, urandom; tty,
-// console, ptmx.
+// Says whether the device is one that every runtime gives to every container (runtime-spec
+// config-linux.md, "Default Devices"): null, zero, full, random, urandom; tty, console, ptmx;
+// terminals.
 bool is_default(const Device& device)
 {
     constexpr std::array<std::int64_t, 5> memory{3, 5, 7, 8, 9};
@@ -58,7 +60,8 @@ Result<Device> read_device(json::View entry)
     return device;
 }
 
-// One line for all: a privileged container has every device of the host.
+// Inspects linux.devices. All findings go into one line, because a privileged container has every
+// device of the host.
 Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
 {
     AH_TRY(const auto nodes, config::elements(section, "devices"));
@@ -84,6 +87,7 @@ Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
     return {};
 }
 
+// Says whether a rule is about all devices and all ways to use them.
 bool is_everything(const Device& device, std::string_view access)
 {
     return device.type == "a" && device.major < 0 && device.minor < 0 &&
@@ -97,9 +101,11 @@ struct Rule {
     Device device;
 };
 
-// A node can come with the image, or be made with CAP_MKNOD, so it is the rules that hold. Rules
-// apply in order; "m" alone makes nodes and opens none. Measured: where no rule closes everything
-// first, crun leaves every device open. The nodes of the host's root are closed to others anyway.
+// Inspects linux.resources.devices. The rules decide, because a node can come with the image or be
+// made with CAP_MKNOD. Rules apply in order; "m" alone lets nodes be made, and opens none. Where no
+// rule closes everything first, crun leaves every device open (measured). A container in a user
+// namespace of its own, and one of a rootless engine, is let off: only the host's root may open
+// those nodes.
 Status inspect_rules(const std::optional<json::View>& section, bool own_users, Inspection& into)
 {
     AH_TRY(const auto views, config::elements(config::member(section, "resources"), "devices"));

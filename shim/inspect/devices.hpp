@@ -7,9 +7,9 @@
 
 namespace anchorhold::inspect {
 
-// linux.devices, linux.resources.devices, linux.netDevices
+// Inspects linux.devices, linux.resources.devices and linux.netDevices.
 Status inspect_devices(json::View config, Inspection& into);
-// Does every runtime give this character device to every container?
+// Says whether every runtime gives this character device to every container.
 bool is_default_device(dev_t device);
 
 } // namespace anchorhold::inspect

@@ -23,12 +23,14 @@ namespace anchorhold::inspect {
 
 namespace {
 
-constexpr std::size_t most_neighbours = 256; // a run's directory holds a socket or two
+// Entries of a directory that are looked at; a run's own holds a socket or two.
+constexpr std::size_t most_neighbours = 256;
 constexpr timeval full_backlog_wait{.tv_sec = 0, .tv_usec = 500'000};
 
+// A socket that was opened, and its directory.
 struct FoundSocket {
-    std::string shown;  // the socket's path, as it was asked for
-    UniqueFd directory; // O_PATH, what will be mounted
+    std::string shown;  // the socket's path as it was asked for
+    UniqueFd directory; // O_PATH; the directory that will be mounted
     UniqueFd socket;    // O_PATH
     std::string path;   // of the directory, resolved
     std::string name;   // of the socket in it
@@ -41,7 +43,8 @@ std::unexpected<Error> unavailable(std::string what)
     return fail(Code::endpoint_unavailable, std::move(what));
 }
 
-struct Step { // one openat2(2); the result is O_PATH
+// One openat2(2) whose result is O_PATH.
+struct Step {
     int base = AT_FDCWD;
     std::string path;
     std::uint64_t flags = 0;
@@ -73,7 +76,8 @@ std::string without_slashes_behind(std::string text)
     return text;
 }
 
-// The permitted directory that `path` lies strictly below, with one of the run's own between.
+// Returns the permitted directory that `path` lies below. Between the two there must be a directory
+// of the run's own, because the whole directory of the socket is mounted.
 Result<std::string> permitted_above(const std::string& path,
                                     const std::vector<std::string>& permitted)
 {
@@ -93,6 +97,8 @@ Result<std::string> permitted_above(const std::string& path,
                        (listed.empty() ? std::string("list no directory") : "are " + listed));
 }
 
+// Opens the socket's directory. Below a permitted directory no symbolic link is followed and no way
+// leads out; a path that the administrator named may go through links.
 Result<UniqueFd> open_directory(const std::string& path,
                                 const std::optional<std::vector<std::string>>& permitted)
 {
@@ -109,7 +115,7 @@ Result<UniqueFd> open_directory(const std::string& path,
                      shown);
 }
 
-// Where the directory really is; what the runtime will be told to mount.
+// Returns the path where the directory really is; the runtime will be told to mount that.
 Result<std::string> real_path(const UniqueFd& directory, const struct stat& expected)
 {
     std::array<char, 4096> buffer{};
@@ -131,7 +137,7 @@ Result<FoundSocket> open_socket(const std::string& path,
     FoundSocket found;
     found.shown = printable(path);
     found.name = path.substr(path.rfind('/') + 1);
-    // The relay enters the directory, wherever that is mounted, and dials this name.
+    // The relay enters the directory, wherever that is mounted, and connects to this name.
     if (found.name.size() >= sizeof sockaddr_un::sun_path) {
         return unavailable("the socket's name has " + std::to_string(found.name.size()) +
                            " bytes, more than the 107 that unix(7) takes; rename it");
@@ -162,9 +168,10 @@ bool grants(const struct stat& file, const CommandUser& user, mode_t others_bit)
     return (file.st_mode & (others_bit << shift)) != 0;
 }
 
-// The relay connects with the command's ids and without capabilities, so root is judged by the
-// modes too. An access control list that grants more is not seen; one that grants writing to
-// others shows in the group bits.
+// Refuses a socket that the command cannot connect to, and a directory that others could change.
+// The relay connects with the command's ids and without capabilities, so root too is judged by the
+// modes. An access control list that grants more is not seen; one that lets others write shows in
+// the group bits.
 Status check_modes(const FoundSocket& found, const CommandUser& user)
 {
     const struct stat& directory = found.directory_stat;
@@ -188,6 +195,7 @@ Status check_modes(const FoundSocket& found, const CommandUser& user)
     return {};
 }
 
+// Says whether the file is a socket of one of this run's endpoints.
 bool is_ours(const struct stat& file, const std::vector<Endpoint>& all_of_this_run)
 {
     return std::ranges::any_of(all_of_this_run, [&](const Endpoint& endpoint) {
@@ -202,8 +210,10 @@ struct NeighbourCloser {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-// The whole directory is mounted: a neighbour's socket in it would be handed over too, and what
-// lies deeper is not looked at. Plain files (a pid file, a lock) are the broker's own business.
+// Refuses a directory that holds more than this run's sockets. The whole directory is mounted, so a
+// neighbour's socket in it would be handed over too. Only the directory itself is looked at, not
+// what lies below. Plain files (a pid file, a lock) and symbolic links are the broker's own
+// business.
 Status check_neighbours(const FoundSocket& found, const std::vector<Endpoint>& all_of_this_run)
 {
     UniqueFd fd(::openat(found.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -229,8 +239,8 @@ Status check_neighbours(const FoundSocket& found, const std::vector<Endpoint>& a
     return {};
 }
 
-// A full backlog is served, only slowly; unix(7) answers EAGAIN when the wait is over. SO_PEERCRED
-// is whoever called listen(2).
+// Connects to the socket and returns who called listen(2) (SO_PEERCRED). Returns nothing when the
+// backlog stays full (EAGAIN, unix(7)): then somebody serves it, only slowly.
 Result<std::optional<ucred>> ask_who_serves(const FoundSocket& found)
 {
     const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds an endpoint's socket on the host and proves that somebody serves it, before anything is
-// made (DESIGN 4, "Socket endpoints"). openat2(2) all the way, no symlink out.
+// made. Paths are opened by openat2(2) all the way; below a permitted directory no symbolic link is
+// followed.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -14,14 +15,17 @@
 
 namespace anchorhold::inspect {
 
+// A socket and the process that serves it.
 struct SocketServer {
     EndpointPlace place;
-    std::optional<uid_t> uid; // SO_PEERCRED of who listens; a full backlog hides it
-    pid_t pid = 0;            // 0: hidden, or outside our pid namespace
+    // The uid of the process that listens (SO_PEERCRED); nothing when a full backlog hides it.
+    std::optional<uid_t> uid;
+    pid_t pid = 0; // of that process; 0: hidden, or outside our pid namespace
 };
-// `permitted`: directories the socket must lie strictly below, an empty list permits none; nothing
-// at all: the administrator's word.
-// Code endpoint_unavailable, the sentence begins "endpoint NAME: ".
+// Finds the socket of one endpoint. `permitted` are the directories that the socket must lie
+// strictly below; else an annotation could have the engine's own socket mounted. An empty list
+// permits none. No list at all means that the administrator named the socket. Code
+// endpoint_unavailable; the sentence begins "endpoint NAME: ".
 Result<SocketServer> find_endpoint(const Endpoint& endpoint,
                                    const std::optional<std::vector<std::string>>& permitted,
                                    const CommandUser& user,

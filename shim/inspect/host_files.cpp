@@ -14,13 +14,14 @@ namespace anchorhold::inspect {
 
 namespace {
 
-constexpr std::size_t most_read = std::size_t{8} * 1024 * 1024; // of one table in /proc
+constexpr std::size_t most_read = std::size_t{8} * 1024 * 1024; // bytes of one table in /proc
 
+// The directories of the host that nobody may bind as a whole.
 constexpr std::array<std::string_view, 10> whole_directories{
     "/", "/run", "/var/run", "/tmp", "/dev", "/proc", "/sys", "/etc", "/usr", "/var/lib"};
 
-// Asked for by name because they may live in another network namespace, where no table of ours
-// lists them.
+// The engines' sockets by path. They are looked for by name because they may live in another
+// network namespace, and no table of ours lists those.
 constexpr std::array<std::string_view, 24> engine_sockets{
     "/run/docker.sock",
     "/run/docker/metrics.sock",
@@ -47,6 +48,7 @@ constexpr std::array<std::string_view, 24> engine_sockets{
     "/run/incus/unix.socket",
     "/run/snapd.socket"};
 
+// The engines' sockets by the end of their paths.
 constexpr std::array<std::string_view, 18> engine_names{
     "docker.sock",     "containerd.sock",   "containerd.sock.ttrpc",
     "podman.sock",     "crio.sock",         "cri-dockerd.sock",
@@ -55,6 +57,7 @@ constexpr std::array<std::string_view, 18> engine_names{
     "systemd/private", "system_bus_socket", "lxd.socket",
     "lxd/unix.socket", "incus/unix.socket", "snapd.socket"};
 
+// Returns the text of a file in /proc, up to most_read bytes; empty when it cannot be read.
 std::string read_table(const char* path)
 {
     std::string text;
@@ -81,8 +84,9 @@ std::vector<std::string_view> split(std::string_view text, char separator)
     return parts;
 }
 
-// A line of /proc/net/unix: "slot: refcount protocol flags type state inode path". A stream socket
-// can be dialled when it listens (__SO_ACCEPTCON), a datagram socket when it is bound.
+// Returns the path in a line of /proc/net/unix, "slot: refcount protocol flags type state inode
+// path"; nothing for a socket that cannot be connected to. A stream socket can be when it listens
+// (__SO_ACCEPTCON), a datagram socket when it is bound.
 std::optional<std::string> dialled_at(std::string_view line)
 {
     const std::size_t slash = line.find(" /");

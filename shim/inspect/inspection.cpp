@@ -14,7 +14,7 @@ namespace anchorhold::inspect {
 
 namespace {
 
-// Set by engines, or asked of them, for reasons that have nothing to do with reaching anything.
+// The sysctls that engines set, or are asked to set, and that open no way to anybody.
 constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileged_port_start",
                                                          "net.ipv4.ping_group_range",
                                                          "net.ipv4.ip_local_port_range",
@@ -32,10 +32,11 @@ constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileg
                                                          "net.ipv6.conf.default.disable_ipv6",
                                                          "net.core.somaxconn"};
 
-// org.systemd.property. sets any property of the unit under --systemd-cgroup: DeviceAllow,
-// SuccessAction.
+// The prefixes of annotations that steer the runtime. org.systemd.property. sets any property of
+// the unit under --systemd-cgroup, DeviceAllow and SuccessAction among them.
 constexpr std::array<std::string_view, 4> steering_prefixes{"run.oci.", "org.criu.", "module.wasm.",
                                                             "org.systemd.property."};
+// The annotations with such a prefix that do no harm.
 constexpr std::array<std::string_view, 7> plain_annotations{"run.oci.delegate-cgroup",
                                                             "run.oci.keep_original_groups",
                                                             "run.oci.mount_context_type",
@@ -50,7 +51,8 @@ bool is_in(const std::array<std::string_view, Size>& list, std::string_view word
     return std::ranges::find(list, word) != list.end();
 }
 
-// sysctl(8) and runc take a name with slashes as well, dots and slashes then change places.
+// Returns a sysctl's name with dots. sysctl(8) and runc take a name with slashes as well; dots and
+// slashes then change places.
 std::string with_dots(std::string name)
 {
     const std::size_t first = name.find_first_of("./");
@@ -95,7 +97,8 @@ Status inspect_annotations(json::View config, Inspection& into)
     return {};
 }
 
-// seccomp_unotify(2): whoever answers may also put descriptors of its own into the container.
+// A listener decides about system calls, and may also put descriptors of its own into the container
+// (seccomp_unotify(2)).
 Status inspect_listener(json::View config, Inspection& into)
 {
     const auto seccomp = config::member(config::member(config, "linux"), "seccomp");

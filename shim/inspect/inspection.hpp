@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What in a bundle could make the posture's sentence false (DESIGN 8). Reads config.json and the
-// host's file system, changes nothing.
+// Looks for everything in a bundle that could make the posture's promise false. Reads config.json
+// and the host's file system, and changes nothing.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -14,31 +14,42 @@
 
 namespace anchorhold::inspect {
 
+// One thing that was found.
 struct Finding {
     std::string where; // "mounts[4]", "process.capabilities.effective"
     std::string what;  // "binds /run, which holds the engine's sockets"
     friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// The facts that an inspection needs besides config.json.
 struct InspectionContext {
-    std::string bundle;                 // absolute, resolved
-    std::vector<std::string> own_paths; // our binaries, state, policy, runtime, bundle: no
-                                        // ancestor of these may be bound
+    std::string bundle; // absolute, resolved
+    // Our programs, state, policy, runtime and bundle. Nothing above these may be bound.
+    std::vector<std::string> own_paths;
     bool allow_vsock = false;
-    // Pids: first processes of those who share the pod's network. The initializer is for g++.
+    // Pids of the first processes of the containers that share the pod's network. The initializer
+    // is for g++.
     std::vector<std::int64_t> pod_inits = {}; // NOLINT(readability-redundant-member-init)
-    bool joins_pod = false;                   // and this container does, too
-    std::vector<EndpointPlace> places;
+    bool joins_pod = false;                   // this container shares it too
+    std::vector<EndpointPlace> places;        // this run's unix: endpoints
 };
 
+// The result of an inspection.
 struct Inspection {
-    std::vector<Finding> refused; // invalid whatever the policy says: two network namespaces, ...
-    std::vector<Finding> voids;   // bundle_voids_posture, or recorded
+    // Findings that are invalid whatever the policy says: two network namespaces, ...
+    std::vector<Finding> refused;
+    // Findings that void the posture: refused as bundle_voids_posture or, where the policy allows
+    // them, recorded.
+    std::vector<Finding> voids;
+    // Ways to the outside that are not the network; recorded.
     std::vector<std::string> other_channels;
-    std::vector<std::string> advice;
-    std::vector<BindSource> sources; // the root first; for the hook to compare with
-    std::string replaced_netns;      // "the host's", the path that stood there; empty: a fresh one
+    std::vector<std::string> advice; // sentences for the record
+    std::vector<BindSource> sources; // the root first; the hook compares them with what was mounted
+    // The network namespace that the edit replaces: "the host's", or the path that stood there;
+    // empty: config.json asks for a fresh one.
+    std::string replaced_netns;
 };
+// Inspects the whole bundle. Errors are members of the wrong type.
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context);
 
 } // namespace anchorhold::inspect

@@ -7,7 +7,7 @@
 
 namespace anchorhold::inspect {
 
-// The names in a text of /proc/PID/net/dev, in its order.
+// Returns the names in a text of /proc/PID/net/dev, in its order.
 std::vector<std::string> interfaces_in(std::string_view table);
 
 } // namespace anchorhold::inspect

@@ -15,7 +15,8 @@ namespace anchorhold::inspect {
 
 namespace {
 
-// What the runtimes mount for every container; each is one of its own, not the host's.
+// The filesystem types that runtimes mount for every container; each is one of its own, not the
+// host's.
 constexpr std::array<std::string_view, 9> usual_types{
     "proc", "sysfs", "tmpfs", "ramfs", "devpts", "mqueue", "cgroup", "cgroup2", "overlay"};
 
@@ -29,7 +30,7 @@ struct Mount {
     {
         return std::ranges::find(options, option) != options.end();
     }
-    // The last word counts, as in mount(8).
+    // Says whether it is mounted writable: the last word counts, as in mount(8).
     bool is_writable() const
     {
         bool writable = true;
@@ -39,7 +40,7 @@ struct Mount {
         }
         return writable;
     }
-    // Whatever the type says: runc and crun go by the option.
+    // Says whether it is a bind mount. runc and crun go by the option, whatever the type says.
     bool is_bind() const { return type == "bind" || has("bind") || has("rbind"); }
 };
 
@@ -71,8 +72,8 @@ void inspect_propagation(const std::string& where, std::string_view word, Inspec
         into.other_channels.push_back(where + ": what the host mounts below it shows up inside");
 }
 
-// overlayfs.rst, "Multiple lower layers": parted by colons, with a backslash before one that is
-// meant; "lowerdir+" takes a single one.
+// Returns the paths in a layer option. A colon parts them, and a backslash stands before a colon
+// that belongs to a path (overlayfs.rst, "Multiple lower layers"). "lowerdir+" takes a single path.
 std::vector<std::string> layers_of(std::string_view value)
 {
     std::vector<std::string> layers(1);
@@ -89,6 +90,7 @@ std::vector<std::string> layers_of(std::string_view value)
     return layers;
 }
 
+// Inspects each layer of an overlay as a source of its own.
 void inspect_overlay(const Mount& mount, const InspectionContext& context, const HostFiles& host,
                      Inspection& into)
 {
@@ -115,9 +117,10 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
     }
 }
 
-// Measured: root without any capability opens core_pattern, which names a program that the host
-// runs, where /proc/sys is not read-only; and files of a writable sysfs. For a command that is not
-// root and cannot become it there is only the advice: an exec may be root.
+// Inspects a proc or sysfs that the container could write. Measured: root without any capability
+// can open core_pattern where /proc/sys is not read-only, and core_pattern names a program that the
+// host runs. The same root can write files of a writable sysfs. A command that is not root and
+// cannot become it gets the advice only, because an exec may be root.
 void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
                           bool is_root, Inspection& into)
 {
@@ -141,15 +144,16 @@ void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& re
     }
 }
 
-// Is it the host's root, or may it become it? In a user namespace that maps the host's root in,
-// where everybody may become root, a map of the command's own id is no wall.
+// Says whether the command is the host's root or may become it. In a user namespace that maps the
+// host's root in, everybody inside may become root, so a map of the command's own id is no wall.
 Result<bool> may_be_root(json::View config)
 {
     AH_TRY(const CommandUser user, command_user(config));
     return user.host_uid == 0 || user.takes_any_uid || user.own_users;
 }
 
-// What a later mount lies on is out of reach, and the hook would see the later one.
+// Forgets the sources that a later mount lies on. They are out of reach, and the hook would see the
+// later mount in their place.
 void forget_covered(const std::string& destination, Inspection& into)
 {
     std::erase_if(into.sources, [&](const BindSource& source) {
@@ -201,7 +205,8 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
         inspect_propagation(word->where(), text, into);
     }
     AH_TRY(const std::string root, config::text_of(config::member(config, "root"), "path"));
-    if (!root.empty()) { // runc binds it with all that is mounted below
+    // runc binds the root with all that is mounted below it.
+    if (!root.empty()) {
         inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
                        context, host, into);
     }

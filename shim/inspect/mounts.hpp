@@ -5,7 +5,7 @@
 
 namespace anchorhold::inspect {
 
-// root, mounts, linux.rootfsPropagation
+// Inspects root, mounts and linux.rootfsPropagation.
 Status inspect_mounts(json::View config, const InspectionContext& context, Inspection& into);
 
 } // namespace anchorhold::inspect

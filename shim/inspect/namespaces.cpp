@@ -21,13 +21,15 @@ namespace {
 constexpr std::array<std::string_view, 8> known_types{"pid",   "network", "ipc",    "uts",
                                                       "mount", "user",    "cgroup", "time"};
 
+// One entry of linux.namespaces.
 struct Entry {
     json::View view;
     std::string type;
-    std::string path; // empty: one of its own
+    std::string path; // empty: a new namespace
 };
 
-// runtime-spec config-linux.md, "Namespaces". An empty path is none to runc.
+// Reads linux.namespaces (runtime-spec config-linux.md, "Namespaces"). runc takes an empty path for
+// none.
 Result<std::vector<Entry>> read_entries(json::View config)
 {
     std::vector<Entry> entries;
@@ -42,7 +44,8 @@ Result<std::vector<Entry>> read_entries(json::View config)
     return entries;
 }
 
-// One that is gone is the runtime's to refuse; anything else that is there is none of ours to join.
+// Says whether the path leads to something that is no namespace. A path that leads nowhere is the
+// runtime's to refuse.
 bool is_something_else(const std::string& path)
 {
     const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -50,6 +53,7 @@ bool is_something_else(const std::string& path)
     return fd && (::fstatfs(fd.get(), &system) != 0 || system.f_type != NSFS_MAGIC);
 }
 
+// Says whether the namespace is that of a container which shares the pod's network.
 bool is_of_the_pod(const Entry& entry, const InspectionContext& context)
 {
     struct stat there = {};
@@ -61,7 +65,8 @@ bool is_of_the_pod(const Entry& entry, const InspectionContext& context)
     });
 }
 
-// Processes of one pid namespace take each other's sockets: only who shares the network may.
+// Inspects a pid or ipc namespace that is joined. Processes of one pid namespace can take each
+// other's sockets, so only those that share the network may share it.
 void inspect_shared(const Entry& entry, const InspectionContext& context, Inspection& into)
 {
     const std::string where = entry.view.where() + ".path";
@@ -88,7 +93,7 @@ void inspect_joined(const Entry& entry, const InspectionContext& context, Inspec
     if (is_something_else(entry.path)) {
         into.refused.push_back({where, printable(entry.path) + " is not a namespace"});
     } else if (entry.type == "network") {
-        into.replaced_netns = entry.path; // and a fresh one stands there then
+        into.replaced_netns = entry.path; // the edit puts a fresh one there
     } else if (entry.type == "pid" || entry.type == "ipc") {
         inspect_shared(entry, context, into);
     } else if (entry.type == "mount") {
@@ -99,7 +104,7 @@ void inspect_joined(const Entry& entry, const InspectionContext& context, Inspec
 
 } // namespace
 
-// Without a map the runtime would choose one.
+// A user namespace without a map is not enough: the runtime would choose the map.
 Result<bool> has_own_users(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config));
@@ -107,7 +112,8 @@ Result<bool> has_own_users(json::View config)
     bool bounded = !ranges.empty();
     for (const json::View range : ranges) {
         AH_CHECK(range.object());
-        const auto first = config::member(range, "hostID"); // root can only be the first of a range
+        // Root can only be the first id of a range.
+        const auto first = config::member(range, "hostID");
         AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0));
         bounded = bounded && host > 0;
     }
@@ -133,7 +139,8 @@ Result<GivenNetns> given_netns(json::View config)
         AH_TRY(const bool plugged, config::plugs_in_by_hook(config));
         return plugged ? GivenNetns::engines : GivenNetns::fresh; // Docker from 28 on plugs in late
     }
-    // Where podman, CNI and `ip netns` keep what they made. A path in /proc is another process's.
+    // Below these directories podman, CNI and `ip netns` keep the namespaces that they made. A path
+    // in /proc belongs to another process.
     const bool made =
         is_plain_path(network->path) &&
         (network->path.starts_with("/run/netns/") || network->path.starts_with("/var/run/netns/"));
@@ -149,7 +156,7 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
             into.refused.push_back({entry.view.where() + ".type",
                                     in_quotes(entry.type, 64) + " is not a type of namespace"});
         }
-        // crun takes the host's network from a second entry (measured).
+        // A second entry makes crun take the host's network (measured).
         if (std::ranges::find(seen, entry.type) != seen.end()) {
             into.refused.push_back({entry.view.where(), "a second " + printable(entry.type, 64) +
                                                             " namespace; name each type once"});
@@ -162,7 +169,8 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
     };
     if (lacks("network"))
         into.replaced_netns = "the host's";
-    // Where there is none at all the edit gives every one; a mount namespace it always gives.
+    // The edit gives every namespace where there is no entry at all; a mount namespace it always
+    // gives.
     for (const std::string_view type : {"pid", "ipc"}) {
         if (!entries.empty() && lacks(type)) {
             into.voids.push_back(

@@ -8,15 +8,15 @@
 
 namespace anchorhold::inspect {
 
-// linux.namespaces
+// Inspects linux.namespaces.
 Status inspect_namespaces(json::View config, const InspectionContext& context, Inspection& into);
-// Is there a user namespace that is made for this container and that the host's root has no part
-// in? /proc/sys asks for the host's root by its id, not for a capability (measured).
+// Says whether the container gets a user namespace of its own in which the host's root has no id.
+// Capabilities alone would not do: /proc/sys asks for the host's root by its id (measured).
 Result<bool> has_own_users(json::View config);
 
-// What network namespace config.json names.
+// Returns which kind of network namespace config.json names.
 Result<GivenNetns> given_netns(json::View config);
-// Its path; empty where there is none, or no such namespace at all.
+// Returns the path of that namespace; empty when it has none, or when there is no such entry.
 Result<std::string> given_netns_path(json::View config);
 
 } // namespace anchorhold::inspect

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container gets to see when a path of the host is mounted into it.
+// Judges what a container gets to see when a path of the host is mounted into it.
 #include "shim/inspect/sources.hpp"
 
 #include "hooks/state/owned_path.hpp"
@@ -26,11 +26,12 @@ namespace anchorhold::inspect {
 
 namespace {
 
-constexpr std::size_t most_entries = 1024; // looked at in one directory; nothing deeper
+// Entries of one directory that are looked at; nothing deeper.
+constexpr std::size_t most_entries = 1024;
 
-using Magic = std::pair<std::uint64_t, std::string_view>; // of statfs(2), and a name
+using Magic = std::pair<std::uint64_t, std::string_view>; // f_type of statfs(2), and a name
 
-// Windows into the host's kernel, whichever path shows them.
+// The filesystems that show the host's kernel, whichever path they are mounted at.
 constexpr std::array<Magic, 6> kernel_filesystems{{{PROC_SUPER_MAGIC, "the host's /proc"},
                                                    {BPF_FS_MAGIC, "the host's bpf objects"},
                                                    {NSFS_MAGIC, "a namespace"},
@@ -38,7 +39,7 @@ constexpr std::array<Magic, 6> kernel_filesystems{{{PROC_SUPER_MAGIC, "the host'
                                                    {TRACEFS_MAGIC, "the kernel's tracefs"},
                                                    {DEVPTS_SUPER_MAGIC, "the host's terminals"}}};
 
-// A volume that others reach from elsewhere.
+// The filesystems that others reach from elsewhere.
 constexpr std::array<Magic, 15> network_filesystems{{{NFS_SUPER_MAGIC, "NFS"},
                                                      {SMB_SUPER_MAGIC, "SMB"},
                                                      {CIFS_SUPER_MAGIC, "CIFS"},
@@ -55,10 +56,12 @@ constexpr std::array<Magic, 15> network_filesystems{{{NFS_SUPER_MAGIC, "NFS"},
                                                      {0x0bd00bd0, "LUSTRE"},
                                                      {0x47504653, "GPFS"}}};
 
+// The same filesystems by the type of a mount.
 constexpr std::array<std::string_view, 15> network_types{
     "nfs", "nfs4", "cifs", "smb3",  "9p",     "ceph",     "fuse",  "fuseblk",
     "afs", "coda", "gfs2", "ocfs2", "lustre", "virtiofs", "autofs"};
 
+// The types that void the posture when such a filesystem comes along below a source.
 constexpr std::array<std::string_view, 8> kernel_types{"proc", "sysfs", "devtmpfs", "devpts",
                                                        "bpf",  "nsfs",  "debugfs",  "tracefs"};
 
@@ -69,6 +72,7 @@ std::optional<std::string_view> name_in(const std::array<Magic, Size>& list, std
     return at == list.end() ? std::nullopt : std::optional(at->second);
 }
 
+// A source that was opened.
 struct Opened {
     UniqueFd fd; // O_PATH
     std::string path;
@@ -77,7 +81,13 @@ struct Opened {
     FileIdentity identity() const { return {.device = file.st_dev, .inode = file.st_ino}; }
 };
 
-enum class Unopened : std::uint8_t { missing, magic_link, dangling_link, unreadable };
+// The reason why a source could not be opened.
+enum class Unopened : std::uint8_t {
+    missing,
+    magic_link,    // a link of /proc that no path stands for
+    dangling_link, // a symbolic link that leads nowhere
+    unreadable,
+};
 
 UniqueFd open_path(const std::string& path, std::uint64_t resolve)
 {
@@ -88,8 +98,9 @@ UniqueFd open_path(const std::string& path, std::uint64_t resolve)
         static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
 }
 
-// A magic link of /proc means something else in every process that follows it, and what is at the
-// end of a dangling link may be put there for the runtime's eyes only (/proc/self/fd/9).
+// Opens a source. A magic link of /proc is not followed: it means something else in every process
+// that follows it. A dangling link is told from a missing file, because a file may be put at its
+// end for the runtime's eyes only (/proc/self/fd/9).
 std::expected<Opened, Unopened> open_source(const std::string& path)
 {
     Opened opened;
@@ -117,11 +128,13 @@ std::expected<Opened, Unopened> open_source(const std::string& path)
     return opened;
 }
 
+// Returns why a source that cannot be opened voids the posture; nothing when it does not.
 std::optional<std::string> why_unopened(Unopened answer, const std::string& path)
 {
     switch (answer) {
     case Unopened::missing:
-        // The runtime refuses it in its own words; what is in /proc may be there for it alone.
+        // The runtime refuses a missing source in its own words. A path in /proc may exist for the
+        // runtime alone.
         if (!config::normal_path(path).starts_with("/proc/"))
             return std::nullopt;
         [[fallthrough]];
@@ -132,7 +145,8 @@ std::optional<std::string> why_unopened(Unopened answer, const std::string& path
     std::abort();
 }
 
-// runc joins and cleans such a path as text, the kernel follows its symlinks first.
+// Says whether the path leads to two places. runc joins and cleans a path with ".." as text; the
+// kernel follows its symbolic links first.
 bool is_read_two_ways(const std::string& path, const Opened& opened)
 {
     const std::string normal = config::normal_path(path);
@@ -150,7 +164,7 @@ bool is_host_device_directory(const Opened& opened)
            dev.st_dev != root.st_dev && dev.st_dev == opened.file.st_dev;
 }
 
-// What the source is, when that alone voids the posture.
+// Returns what the source is when that alone voids the posture, else nothing.
 std::optional<std::string> void_reason(const Opened& opened, const HostFiles& host)
 {
     if (auto reason = host.reason(opened.identity()))
@@ -167,6 +181,7 @@ std::optional<std::string> void_reason(const Opened& opened, const HostFiles& ho
     return std::nullopt;
 }
 
+// Says whether a file of that type can be connected to.
 bool is_door(mode_t mode)
 {
     return S_ISSOCK(mode) || S_ISFIFO(mode);
@@ -181,8 +196,8 @@ struct DirectoryCloser {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-// Sockets and pipes right in a directory: the table of /proc/net/unix misses those of other
-// network namespaces and those bound by a relative name.
+// Returns the sockets and pipes that lie right in a directory. The table /proc/net/unix misses
+// those of other network namespaces and those bound by a relative name.
 std::vector<std::string> doors_in(const Opened& opened)
 {
     std::vector<std::string> doors;
@@ -225,6 +240,7 @@ void report_doors(const Source& source, const std::vector<std::string>& doors, I
     }
 }
 
+// Says whether the directory of one of this run's brokers lies at or below the source.
 bool hands_over_broker(const Opened& opened, const InspectionContext& context)
 {
     return std::ranges::any_of(context.places, [&](const EndpointPlace& place) {
@@ -233,7 +249,7 @@ bool hands_over_broker(const Opened& opened, const InspectionContext& context)
     });
 }
 
-// A filesystem that comes along; its mount point is as good as a source.
+// Inspects a filesystem that comes along with a source; its mount point is as good as a source.
 void inspect_below(const Source& source, const state::HostMount& mount,
                    const InspectionContext& context, const HostFiles& host,
                    std::vector<std::string>& doors, Inspection& into)
@@ -257,12 +273,13 @@ void inspect_below(const Source& source, const state::HostMount& mount,
     }
 }
 
-// What lies in the root came with the image, and nobody serves it unless a table says so.
+// Inspects a directory. Files in the container's root came with the image, and nobody serves a
+// socket there unless a table says so; so the root is not listed.
 void inspect_directory(const Source& source, const Opened& opened, const InspectionContext& context,
                        const HostFiles& host, Inspection& into)
 {
     std::vector<std::string> doors = host.sockets_below(opened.path);
-    // Listing a network filesystem may never end.
+    // A network filesystem is not listed, because that may never end.
     if (!is_root(source) && !name_in(network_filesystems, opened.magic))
         add_new(doors, doors_in(opened));
     if (source.recursive) {
@@ -272,7 +289,9 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
     report_doors(source, doors, into);
 }
 
-// Overlayfs shows no layer's device:inode, so what was swapped meanwhile goes unnoticed there.
+// Notes the source for the hook, which compares it with what was mounted. Overlayfs shows no
+// layer's device:inode, so a layer that was swapped meanwhile would go unnoticed. That is said as
+// advice where somebody could swap it.
 void remember(const Source& source, const std::string& path, const FileIdentity& identity,
               Inspection& into)
 {
@@ -305,7 +324,8 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         if (auto why = why_unopened(opened.error(), path)) {
             into.voids.push_back({source.where, std::move(*why)});
         } else {
-            remember(source, path, {}, into); // if it is there by then, nobody looked at it
+            // A file that is there by then was looked at by nobody.
+            remember(source, path, {}, into);
         }
         return;
     }

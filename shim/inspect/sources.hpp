@@ -9,18 +9,19 @@
 
 namespace anchorhold::inspect {
 
-// One path of the host that the container would see.
+// A path of the host that the container would see.
 struct Source {
     std::string where;       // "mounts[4].source"
-    std::string path;        // as it stands there
-    std::string destination; // empty for the root
+    std::string path;        // as it stands there; a relative one begins at the bundle
+    std::string destination; // in the container; empty for the root
     bool writable = false;
-    bool recursive = false; // what is mounted below comes too
+    bool recursive = false; // filesystems mounted below it come along
     bool layer = false;     // of an overlay: seen through it, not mounted itself
 };
+// Judges one source and adds what was found.
 void inspect_source(const Source& source, const InspectionContext& context, const HostFiles& host,
                     Inspection& into);
-// A filesystem type that is itself a way out or in, by name.
+// Says by its name whether a type of filesystem is itself a way out or in.
 bool is_network_filesystem(std::string_view type);
 
 } // namespace anchorhold::inspect

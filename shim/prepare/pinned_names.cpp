@@ -10,8 +10,10 @@
 namespace anchorhold::prepare {
 namespace {
 
+// Bytes of the hook's answer that are read.
 constexpr std::size_t most_answered = std::size_t{1} << 20;
 
+// Returns an address of the answer. Refuses text that is no address or not written as we write it.
 Result<std::string> read_address(json::View item)
 {
     AH_TRY(std::string text, item.string());
@@ -35,7 +37,7 @@ Result<rules::PinnedName> read_name(json::View root, const std::string& name)
     return pinned;
 }
 
-// The hook's own line, without its end.
+// Returns the hook's line without its end.
 std::string_view first_line(std::string_view text)
 {
     return text.substr(0, text.find('\n'));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// runc 1.1.5 gives a tmpfs the mode of the directory it covers, whatever `mode=` asks for
-// (measured): so it is the image's own /tmp that decides, tmpfs or not.
+// The image's own /tmp decides whether the command can write /tmp, with a tmpfs on it or not: runc
+// 1.1.5 gives a tmpfs the mode of the directory that it covers, whatever `mode=` asks for
+// (measured).
 #include "shim/prepare/writable_tmp.hpp"
 
 #include "shim/inspect/command_user.hpp"
@@ -13,7 +14,12 @@ namespace anchorhold::prepare {
 
 namespace {
 
-enum class Cover : std::uint8_t { none, tmpfs, other };
+// The mount on /tmp.
+enum class Cover : std::uint8_t {
+    none,
+    tmpfs,
+    other, // a volume, say
+};
 
 Cover cover_of_tmp(json::View config)
 {
@@ -60,7 +66,7 @@ std::optional<std::string> tmp_advice(json::View config, const std::string& root
 {
     const Cover cover = cover_of_tmp(config);
     if (cover == Cover::other)
-        return std::nullopt; // a volume: its own modes, which we do not judge
+        return std::nullopt; // a volume has its own modes, which we do not judge
     if (cover == Cover::none && is_read_only(config)) {
         return "/tmp lies on a read-only root: agents that cannot write it fail silently; mount a "
                "tmpfs there";
@@ -68,7 +74,7 @@ std::optional<std::string> tmp_advice(json::View config, const std::string& root
     struct stat place = {};
     if (::lstat((rootfs + "/tmp").c_str(), &place) != 0) {
         if (cover == Cover::tmpfs)
-            return std::nullopt; // made by the runtime, with the mode that was asked for
+            return std::nullopt; // the runtime makes it with the mode that was asked for
         return "the image has no /tmp: agents that cannot write it fail silently";
     }
     if (!S_ISDIR(place.st_mode) || may_write(place, user))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Could the command write /tmp? Agents fail silently where they cannot: one known CLI prints
-// nothing and exits 0. Worth a line of advice in the record, never a refusal.
+// Checks whether the command could write /tmp. Agents that cannot fail silently: one known CLI
+// prints nothing and exits 0. That is worth a line of advice in the record, and never a refusal.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -12,7 +12,7 @@
 
 namespace anchorhold::prepare {
 
-// The advice, or nothing when /tmp looks writable or cannot be judged from outside.
+// Returns the advice; nothing when /tmp looks writable or cannot be judged from outside.
 std::optional<std::string> tmp_advice(json::View config, const std::string& rootfs,
                                       const inspect::CommandUser& user);
 

@@ -11,6 +11,7 @@
 namespace anchorhold::runtime {
 namespace {
 
+// Returns both answers as "no", with the reason and what to do.
 std::vector<state::ProbeAnswer> two_noes(const std::string& step)
 {
     constexpr const char* remedy = "install the anchorhold-hook of this version";
@@ -18,6 +19,7 @@ std::vector<state::ProbeAnswer> two_noes(const std::string& step)
             {.name = "can_filter", .step = step, .remedy = remedy}};
 }
 
+// Runs `anchorhold-hook VERB` for that run; its first line of output becomes the error.
 Status have_hook(const state::StateDir& state, const Record& record, const char* verb)
 {
     AH_TRY(const Helpers helpers, find_helpers());
@@ -44,7 +46,7 @@ std::vector<state::ProbeAnswer> ask_network(const std::string& hook)
 
 Status unplug_by_hook(const state::StateDir& state, Record& record)
 {
-    // The hook reads what it takes away from the run's folder.
+    // The record is written first, because the hook reads from it what there is to take away.
     AH_CHECK(state.write(record));
     AH_CHECK(have_hook(state, record, "unplug"));
     AH_TRY(const RunKey key, RunKey::parse(record.key));

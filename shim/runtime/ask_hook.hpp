@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shim has the hook do, because it knows no netlink itself.
+// The work that the shim has anchorhold-hook do, because the shim itself knows no netlink.
 #pragma once
 
 #include "hooks/state/probe.hpp"
@@ -10,23 +10,24 @@
 
 namespace anchorhold::runtime {
 
-// can_seal and can_filter; a hook that cannot say is two noes.
+// Returns the answers can_seal and can_filter. Both are "no" when the hook cannot be asked.
 std::vector<state::ProbeAnswer> ask_network(const std::string& hook);
 
-// An Unplug: `record` is what the hook left of it in the run's folder.
+// Takes the run's network away; it has the form of an Unplug. Afterwards `record` is what the hook
+// left in the run's folder.
 Status unplug_by_hook(const state::StateDir& state, Record& record);
 
-// What the kernel holds of a live sealed or filtered run is compared with the plan and, where it
-// was taken away, restored; the record says so.
+// Compares what the kernel holds of a live sealed or filtered run with the plan. The hook restores
+// what was taken away and writes down in the record what it found.
 Status hold_by_hook(const state::StateDir& state, const Record& record);
 
-// All of those; a line "KEY: sentence" for each that does not hold.
+// Does the same for all such runs. Returns a line "KEY: sentence" for each that does not hold.
 std::vector<std::string> hold_all_by_hook(const state::StateDir& state);
 
-// What no run has a folder for is taken away; a word for each.
+// Removes what belongs to no run that has a folder. Returns a line for each thing removed.
 Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path);
 
-// The record is brought up to date with what was refused so far.
+// Brings the record up to date with what the kernel has denied so far.
 Status note_denied_by_hook(const state::StateDir& state, const Record& record);
 
 } // namespace anchorhold::runtime

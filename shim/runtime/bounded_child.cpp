@@ -22,17 +22,21 @@
 namespace anchorhold::runtime {
 namespace {
 
-constexpr std::size_t most_said = std::size_t{1024} * 1024;
+constexpr std::size_t most_said = std::size_t{1024} * 1024; // bytes of each stream that are kept
+// The signals that ask us to end.
 constexpr std::array<int, 4> ends{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-constexpr std::chrono::seconds grace(10); // between "end" and the kill
+constexpr std::chrono::seconds grace(10); // between SIGTERM and SIGKILL
 
+// The streams of the child. They stay the caller's.
 struct Streams {
-    int input;
+    int input; // -1: nothing to read
     const UniqueFd& out;
     const UniqueFd& err;
 };
 
-class SpawnSetup { // what posix_spawn(3) wants of a child in its own group with plain signals
+// The attributes that posix_spawn(3) needs: the child gets a process group of its own and the
+// signal mask that was there before ours.
+class SpawnSetup {
 public:
     SpawnSetup(const DeferredSignals& held, const Streams& streams)
     {
@@ -67,8 +71,15 @@ private:
     posix_spawnattr_t attributes_ = {};
 };
 
-enum class Event : std::uint8_t { end, signal, nothing };
+// The reason why a wait ended.
+enum class Event : std::uint8_t {
+    end,     // the child ended
+    signal,  // a held signal came
+    nothing, // the time was over
+};
 
+// Waits until the child has ended, a held signal came, or the time is over. `child` is a pidfd;
+// `signals` is a signalfd, or -1 when no signal shall end the wait.
 Event wait_until(int child, int signals, std::chrono::steady_clock::time_point end)
 {
     for (;;) {
@@ -85,13 +96,14 @@ Event wait_until(int child, int signals, std::chrono::steady_clock::time_point e
     }
 }
 
-// The whole group: a program that engines start for their own purposes goes along.
+// Waits for the child, and at the deadline or on a signal ends its whole group: programs that an
+// engine starts for its own purposes go along. Returns whether the child ended by itself.
 bool bring_to_end(pid_t child, int handle, int signals, std::chrono::seconds deadline)
 {
     const auto now = [] { return std::chrono::steady_clock::now(); };
     if (wait_until(handle, signals, now() + deadline) == Event::end)
         return true;
-    (void)::kill(-child, SIGTERM); // it may have ended by now
+    (void)::kill(-child, SIGTERM); // the child may have ended by now
     if (wait_until(handle, -1, now() + grace) != Event::end)
         (void)::kill(-child, SIGKILL);
     return false;
@@ -105,6 +117,7 @@ int status_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// Returns what was written to the file, up to most_said bytes.
 std::string said_in(const UniqueFd& file)
 {
     std::string text(most_said, '\0');
@@ -166,7 +179,7 @@ Result<Answer> ask(const DeferredSignals& held, OnSignal heed, const std::string
     const int number = SpawnSetup(held, {input, out, err}).spawn(child, program, words);
     if (number != 0)
         return fail_errno("run " + in_quotes(program), number, Code::delegate_failed);
-    // Nobody else waits for it, so the number is its own until we did.
+    // The child's number stays its own until we have waited for it, and nobody else waits for it.
     const UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
     const int signals = heed == OnSignal::end_it ? held.fd() : -1;
     const bool in_time = bring_to_end(child, handle.get(), signals, deadline);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of others that a tool of ours asks, each with a deadline; and the signals that would end
-// us meanwhile, held until all is put away that was made.
+// Runs other programs for a tool of ours, each with a deadline. The signals that would end us are
+// held meanwhile, until everything that was made is removed.
 #pragma once
 
 #include "schema/error.hpp"
@@ -14,8 +14,8 @@
 
 namespace anchorhold::runtime {
 
-// HUP, INT, QUIT and TERM wait while this lives, unless they were ignored anyway. One that came in
-// ends us when it is destroyed.
+// Holds SIGHUP, SIGINT, SIGQUIT and SIGTERM for as long as it lives, except those that were ignored
+// anyway. A signal that came meanwhile ends us when the object is destroyed.
 class DeferredSignals {
 public:
     static Result<DeferredSignals> hold();
@@ -23,8 +23,11 @@ public:
     DeferredSignals& operator=(DeferredSignals&&) = delete;
     ~DeferredSignals();
 
+    // Says whether a held signal has come.
     bool came() const;
-    int fd() const noexcept { return fd_.get(); } // readable once one came
+    // signalfd(2), readable once a signal came; stays ours.
+    int fd() const noexcept { return fd_.get(); }
+    // Returns the signal mask that was in force before.
     const sigset_t& before() const noexcept { return before_; }
 
 private:
@@ -34,25 +37,32 @@ private:
     UniqueFd fd_;
 };
 
+// The answer of a program.
 struct Answer {
-    int status = 0; // as a shell has it
-    bool late = false;
-    std::string out, err; // at most 1 MiB each
+    int status = 0;       // as a shell has it: 0 to 255, 128 + signal
+    bool late = false;    // the deadline passed, or a signal ended it
+    std::string out, err; // stdout and stderr, at most 1 MiB each
 
     bool good() const { return status == 0 && !late; }
 };
-enum class OnSignal : bool { end_it, go_on }; // does one of the held signals end it?
-// In a process group of its own, so that a terminal's ^C is ours alone. `input`: a descriptor read
-// from its beginning, -1: nothing. At the deadline the group is told to end, then killed.
+// The effect of a held signal on a program that runs.
+enum class OnSignal : bool {
+    end_it, // it is ended, as at the deadline
+    go_on,  // it goes on to its end
+};
+// Runs a program in a process group of its own, so that a terminal's ^C reaches us alone. `input`
+// is a descriptor that is read from its beginning, -1: nothing. At the deadline the group gets
+// SIGTERM and, after 10 s, SIGKILL. Code delegate_failed when the program cannot be run.
 Result<Answer> ask(const DeferredSignals& held, OnSignal heed, const std::string& program,
                    const std::vector<std::string>& words, int input, std::chrono::seconds deadline);
 
-// A program of this name on the caller's PATH, absolute. The first that is there is taken, or
-// refused where somebody but root (or our euid) could replace it. Code delegate_failed.
+// Returns the absolute path of the first program of this name on the caller's PATH. Refuses it when
+// somebody but root (or our euid) could replace it. Code delegate_failed.
 Result<std::string> find_on_path(std::string_view name);
 
-// A file in memory that holds `text`, to be handed over as input or by path_of.
+// Returns a file in memory that holds `text`; it can be passed on as input or by path_of.
 Result<UniqueFd> file_in_memory(std::string_view text);
-std::string path_of(const UniqueFd& file); // as long as it is open
+// Returns a path to the open file, valid as long as it stays open.
+std::string path_of(const UniqueFd& file);
 
 } // namespace anchorhold::runtime

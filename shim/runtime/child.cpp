@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime as a child that behaves as if it stood in our place.
 //
-// All signals that can be caught are held before the child is made and given back in the child
-// before it executes, so none is lost and its dispositions are the engine's. We take them with
-// sigwaitinfo(2) and pass them on. What a terminal sends has si_code SI_KERNEL and went to the
-// whole foreground group, the child included: passing it on would deliver it twice. When the child
-// stops we stop, so that a shell's job control sees one job; continued, we continue it. SIGCHLD is
-// set to its default meanwhile, because an engine may have it ignored, and then there is nothing to
-// wait for. When we are killed the child is killed, as it would be if the engine had started it.
+// Signals. Before the child is made, all signals that can be caught are held. The child gives them
+// back before it executes, so that none is lost and it has the engine's dispositions. We take
+// signals with sigwaitinfo(2) and pass them on. A signal from a terminal has si_code SI_KERNEL and
+// went to the whole foreground group, the child included. It is not passed on, because that would
+// deliver it twice.
+//
+// Stopping. When the child stops, we stop too, so that a shell's job control sees one job. When we
+// are continued, we continue the child.
+//
+// Waiting. SIGCHLD has its default meanwhile: an engine may have it ignored, and then there would
+// be nothing to wait for.
+//
+// Ending. When we are killed, the child is killed too, as if the engine itself had started it.
 #include "shim/runtime/child.hpp"
 
 #include "schema/unique_fd.hpp"
@@ -29,9 +35,10 @@
 namespace anchorhold::runtime {
 namespace {
 
-constexpr int died = 127; // of a child that never became the program
+constexpr int died = 127; // exit status of a child that could not execute the program
 constexpr std::size_t stack_size = std::size_t{64} * 1024;
 
+// Holds the signals for as long as it lives. Those that a fault of our own raises are not held.
 class HeldSignals {
 public:
     HeldSignals() noexcept
@@ -61,8 +68,9 @@ private:
     struct sigaction child_before_ = {};
 };
 
-// sd_listen_fds(3) believes LISTEN_FDS only of the process that LISTEN_PID names; so where that is
-// us, the child gets a variable with room for its own pid.
+// The environment for the child. sd_listen_fds(3) takes LISTEN_FDS only in the process that
+// LISTEN_PID names. So where LISTEN_PID is our pid, the child gets a variable with room for its
+// own.
 class Environment {
 public:
     Environment()
@@ -88,18 +96,21 @@ private:
     std::vector<char*> variables_;
 };
 
-// All that the child needs. It runs in our memory, on a stack of its own, while we stand still
-// until it executes or exits (clone(2), CLONE_VFORK; as posix_spawn(3) does, which cannot set
-// PDEATHSIG): copying our page tables to throw them away costs a tenth of a create. So it allocates
-// nothing, and tells here why it could not become the program.
+// The data that the child needs. The child runs in our memory, on a stack of its own, while we
+// stand still until it executes or exits (clone(2), CLONE_VFORK). posix_spawn(3) does the same but
+// cannot set PDEATHSIG. A fork would copy our page tables only to throw them away, which costs a
+// tenth of a create. Because the memory is shared, the child allocates nothing, and it writes into
+// `number` why it could not become the program.
 struct Launch {
     const char* path;
     std::vector<char*> argv;
     Environment environment;
     pid_t parent = ::getpid();
-    int out; // -1: our own stdio. Else that descriptor behind stdout and stderr, nothing to read
+    // -1: the child keeps our stdio. Else stdout and stderr go to this descriptor, and stdin is
+    // empty.
+    int out;
     const HeldSignals& held;
-    int number = 0;
+    int number = 0; // errno of the child; 0: it became the program
 };
 
 bool settle_stdio(int out)
@@ -111,12 +122,14 @@ bool settle_stdio(int out)
            ::dup2(out, STDERR_FILENO) >= 0;
 }
 
+// Runs in the child: gives the signals back and executes the program.
 int become(void* data)
 {
     Launch& launch = *static_cast<Launch*>(data);
     launch.held.give_back();
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.out)) {
-        errno = ESRCH; // the parent died before it could be asked to take us along
+        // ESRCH is the error when the parent died before PDEATHSIG was set.
+        errno = ESRCH;
         if (::getppid() == launch.parent)
             ::execve(launch.path, launch.argv.data(), launch.environment.of(::getpid()));
     }
@@ -124,7 +137,7 @@ int become(void* data)
     return died;
 }
 
-// Nothing while it lives.
+// Returns the exit status once the child has ended, nothing while it lives.
 std::optional<int> reap(pid_t child)
 {
     for (;;) {
@@ -136,7 +149,7 @@ std::optional<int> reap(pid_t child)
             return WEXITSTATUS(status);
         if (WIFSIGNALED(status))
             return 128 + WTERMSIG(status);
-        (void)::raise(SIGSTOP); // what could fail? the child runs on and we do as well
+        (void)::raise(SIGSTOP); // both calls cannot fail in a way that matters
         (void)::kill(child, SIGCONT);
     }
 }
@@ -150,7 +163,7 @@ int wait_for(pid_t child, const HeldSignals& held)
             if (const auto status = reap(child))
                 return *status;
         } else if (signal > 0 && info.si_code != SI_KERNEL) {
-            (void)::kill(child, signal); // it may be gone; then SIGCHLD is next
+            (void)::kill(child, signal); // the child may be gone; then SIGCHLD is next
         }
     }
 }
@@ -163,7 +176,7 @@ Result<int> run(const std::string& path, const std::vector<std::string>& words, 
                   .environment = {},
                   .out = out,
                   .held = held};
-    alignas(16) std::array<std::byte, stack_size> stack; // clone(2) wants its upper end
+    alignas(16) std::array<std::byte, stack_size> stack; // clone(2) takes the upper end
     const pid_t child =
         ::clone(become, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
     if (child < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that belong to this one, found beside it and nowhere else: from /proc/self/exe in
-// ../libexec/anchorhold/, else in the build tree's ../hooks and ../relay (DESIGN 12).
+// The programs that belong to this one. They are found beside it and nowhere else, so that no PATH
+// can replace them: from /proc/self/exe in ../libexec/anchorhold/, else in the build tree's
+// ../hooks and ../relay.
 #pragma once
 
 #include "schema/error.hpp"
@@ -9,12 +10,14 @@
 
 namespace anchorhold::runtime {
 
+// Absolute, resolved paths.
 struct Helpers {
-    std::string self;  // absolute, resolved
-    std::string hook;  // anchorhold-hook
-    std::string relay; // anchorhold-relay
+    std::string self; // this program
+    std::string hook;
+    std::string relay;
 };
-// Refused when one is missing or could be replaced by somebody but root (or our euid).
+// Finds the programs. Refuses (network_setup_failed) when one is missing or could be replaced by
+// somebody but root (or our euid).
 Result<Helpers> find_helpers();
 
 } // namespace anchorhold::runtime

@@ -21,7 +21,7 @@ bool is_error_level(std::string_view level)
 bool is_error(std::string_view line, words::LogFormat format, words::Flavour flavour)
 {
     if (format == words::LogFormat::text) {
-        // crun's text has no level, and by default it writes nothing but errors.
+        // crun's text log has no level, and by default crun writes nothing but errors.
         return flavour == words::Flavour::crun || line.contains("level=error") ||
                line.contains("level=fatal");
     }

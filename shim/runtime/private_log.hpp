@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's --log while it runs (DESIGN 3.8). podman reads the engine's log as one JSON object
-// and containerd takes its last error, so what a failed creation leaves there must be one line; and
-// whether it failed is known only afterwards.
+// The runtime's --log while it runs. Engines read the whole log after a failed creation: podman
+// takes it as one JSON object, containerd takes its last error. So it may hold one error line only.
+// Whether the creation failed is known only afterwards, so the runtime first writes to a file of
+// ours.
 #pragma once
 
 #include "schema/unique_fd.hpp"
@@ -14,16 +15,17 @@
 
 namespace anchorhold::runtime {
 
+// A private file in place of the engine's log. The caller passes it on in one of two ways.
 class PrivateLog {
 public:
-    // A file in `directory`; none when the runtime logs to stderr or to a journal.
+    // Makes the file in `directory`; makes none when the runtime logs to stderr or to a journal.
     static Result<PrivateLog> open(const Session& session, const std::string& directory);
-    // The runtime's words, with the private file for the last --log.
+    // Returns the runtime's words, with the private file as the value of the last --log.
     const std::vector<std::string>& words() const noexcept { return words_; }
 
-    // Appends all of it to the engine's log, unchanged.
+    // Appends the whole file to the engine's log, unchanged.
     void pass_on() const;
-    // The same with the last error line for the only one; one of ours if it has none.
+    // Appends it with its last error line only. A runtime that wrote no error gets a line of ours.
     void pass_on_one_error() const;
 
 private:
@@ -39,11 +41,12 @@ private:
     std::vector<std::string> words_;
     LogTarget target_;
     words::Flavour flavour_;
-    std::string silent_; // the line for a runtime that said nothing
+    std::string silent_; // the error line for a runtime that wrote none
     UniqueFd file_;
 };
 
-// `log` without its error lines but the last; `silent` takes the place of one that is missing.
+// Returns `log` with only the last of its error lines, at the end; `silent` stands there when it
+// has none.
 std::string with_one_error(std::string_view log, words::LogFormat format, words::Flavour flavour,
                            std::string_view silent);
 

@@ -10,6 +10,8 @@
 namespace anchorhold::runtime {
 namespace {
 
+// Refuses a runtime that is not absolute, not an executable file, anchorhold itself, or could be
+// replaced by somebody but root (or our euid).
 Status check_fit(const std::string& path, Code code)
 {
     if (!path.starts_with('/'))

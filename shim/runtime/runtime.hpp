@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime below: found by absolute path, executed in our place, or forked and waited for.
+// The runtime: it is found by absolute path and executed in our place.
 #pragma once
 
 #include "schema/policy.hpp"
@@ -12,18 +12,20 @@
 
 namespace anchorhold::runtime {
 
-// --ah-runtime, the policy's, else the first of /usr/sbin/runc, /usr/bin/runc, /usr/sbin/crun,
-// /usr/bin/crun that is fit: a regular executable that nobody but root (or our euid) can replace,
-// not ourselves by device:inode. One that was named and is not fit is an error, never passed over.
+// Returns the runtime's path: that of --ah-runtime, else the policy's, else the first fit one of
+// /usr/sbin/runc, /usr/bin/runc, /usr/sbin/crun, /usr/bin/crun. A fit one is a regular executable
+// file that nobody but root (or our euid) can replace and that is not this program by device:inode.
+// A runtime that was named and is not fit is an error and never passed over: invalid_request for
+// the option, invalid_policy for the policy, delegate_failed for the list.
 Result<std::string> find_runtime(const std::optional<std::string>& option,
                                  const std::optional<std::string>& from_policy);
-// The same for a given list.
+// Returns the first fit path of a list. Code delegate_failed.
 Result<std::string> first_fit(const std::vector<std::string>& paths);
 
-// argv for execve(2), which leaves the words alone; valid as long as both are.
+// Returns argv for execve(2). It points into both arguments and is valid as long as they are.
 std::vector<char*> argument_vector(const std::string& path, const std::vector<std::string>& rest);
 
-// execve(2) with our environment, argv[0] the runtime's path. Returns only an error.
+// Executes the runtime with our environment and its path as argv[0]. Returns only on an error.
 Error exec_runtime(const std::string& path, const std::vector<std::string>& rest);
 
 } // namespace anchorhold::runtime

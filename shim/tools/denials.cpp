@@ -7,6 +7,7 @@ namespace anchorhold::tools {
 
 namespace {
 
+// Brings the record up to date with what the kernel has denied, and reads it again.
 Status refresh(Found& found)
 {
     const Record& record = found.record;
@@ -23,8 +24,8 @@ Status refresh(Found& found)
 Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutput& output)
 {
     AH_TRY(Found found, find_run(session, call.operands[0]));
-    // What is on record still answers when the kernel cannot be asked, and the status tells that it
-    // may be old.
+    // The record still answers when the kernel cannot be asked. The status tells that it may be
+    // old.
     const bool asks = found.live && found.record.network.has_value();
     const Status asked = asks ? refresh(found) : Status{};
     if (call.json) {

@@ -10,11 +10,12 @@
 namespace anchorhold::tools {
 namespace {
 
-constexpr std::size_t most_rules_text = std::size_t{1024} * 1024;
+constexpr std::size_t most_rules_text = std::size_t{1024} * 1024; // bytes
 
 } // namespace
 
-// The file is whoever's that calls, so a link is followed, and /dev/stdin is one.
+// Prints a policy made from FILE. A symbolic link is followed, because the file belongs to whoever
+// calls; /dev/stdin is such a link.
 Result<int> tool_import(const Session& /*session*/, const ToolCall& call, ToolOutput& output)
 {
     const std::string& path = call.operands[0];

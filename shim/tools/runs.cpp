@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `runs` and `show`: what is on record. Live runs come before ended ones of the same id.
+// `runs` and `show`: the runs on record. Live runs come before ended ones of the same id.
 #include "schema/render.hpp"
 #include "shim/tools/tool_list.hpp"
 
@@ -17,7 +17,8 @@ Result<state::StateDir> state_of(const Session& session)
     return *std::move(state);
 }
 
-// A record that cannot be read is told of, not passed over.
+// Reads the records of the live runs, oldest first. A record that cannot be read is named in
+// `unreadable` and not passed over.
 std::vector<Record> live_records(const state::StateDir& state, const std::vector<RunKey>& keys,
                                  std::string& unreadable)
 {
@@ -52,7 +53,8 @@ bool is_called_like(const Record& record, std::string_view prefix)
     return record.id.starts_with(prefix) || record.key.starts_with(prefix);
 }
 
-// Nothing when nobody is called that; refused when several runs could be meant.
+// Returns the run of that name, else the one that begins so; nothing when there is none. Refuses
+// (invalid_request) a name that could be several runs.
 Result<std::optional<Record>> pick(const std::vector<Record>& records, const std::string& name)
 {
     std::vector<const Record*> meant;
@@ -76,7 +78,7 @@ Result<std::optional<Record>> pick(const std::vector<Record>& records, const std
     return fail(Code::invalid_request, in_quotes(name) + " could be several runs:" + keys);
 }
 
-// Live ones first, then by time.
+// Returns the containers of a pod: live ones first, then ended ones by time.
 Result<std::vector<Record>> containers_of(const Found& found)
 {
     AH_TRY(const auto keys, found.state.runs(), "list the runs");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools behind tools.cpp's table. Each appends to `output` what a person, or with --json a
-// program, reads on stdout, and returns the exit status.
+// The tools in the table of tools.cpp. Each appends to `output` what is printed on stdout, for a
+// person or with --json for a program, and returns the exit status.
 #pragma once
 
 #include "shim/tools/tools.hpp"
@@ -10,40 +10,48 @@
 
 namespace anchorhold::tools {
 
+// The arguments of a tool.
 struct ToolCall {
     bool json = false;
     bool dry_run = false;
-    std::string bundle; // empty: the cwd
-    std::string from;   // empty: not said
-    std::string config; // of an engine; empty: where it usually is
+    std::string bundle; // empty: the working directory
+    std::string from;   // empty: not given
+    std::string config; // of an engine; empty: the engine's own default
     std::vector<std::string> operands;
 };
 
-// Every probe asked again, every engine that can be found; 1 when something is not as it should.
+// Asks every probe again and looks at every engine that can be found. Returns 1 when something is
+// not as it should be.
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
-// The decision and the plan for a bundle; nothing is touched but the cache of the probes.
+// Shows the decision and the plan for a bundle. Changes nothing but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);
+// Lists the live runs.
 Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& output);
+// Shows the record of a run, live or ended.
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output);
-// What a run tried and was refused; of a live one as the kernel has it now.
+// Lists what a run tried and was denied; for a live run, as the kernel has it now.
 Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutput& output);
-// Would a bundle's run, or one of the policy's default profile, reach a destination? 0: yes, 1: no.
+// Says whether a destination is reachable for a bundle's run, or for one of the policy's default
+// profile. Returns 0 for yes, 1 for no.
 Result<int> tool_check(const Session& session, const ToolCall& call, ToolOutput& output);
-// Another system's network rules as a policy; on stderr a line for each thing that was lost.
+// Prints another system's network rules as a policy. Each thing that was lost has a line on stderr.
 Result<int> tool_import(const Session& session, const ToolCall& call, ToolOutput& output);
-// Does an engine's configuration lead to us, and does a throw-away container leave its record? 0:
-// yes, 1: no.
+// Says whether an engine's configuration leads to us and whether a throw-away container leaves its
+// record. Returns 0 for yes, 1 for no.
 Result<int> tool_verify(const Session& session, const ToolCall& call, ToolOutput& output);
 
-// podman's hook of that stage: config.json on stdin, the edited one on stdout.
+// Serves as podman's precreate hook: reads a config.json on stdin and prints the edited one on
+// stdout.
 Result<int> tool_precreate(const Session& session, const ToolCall& call, ToolOutput& output);
 
+// A run on record.
 struct Found {
     state::StateDir state;
     Record record;
-    bool live = false; // in runs/, not in ended/
+    bool live = false; // it is in runs/, not in ended/
 };
-// The run of that id or key, or of a prefix only one has; refused when there is none.
+// Returns the run with that id or key, or with a prefix that only one has. Refuses
+// (invalid_request) a name that no run or several runs have.
 Result<Found> find_run(const Session& session, const std::string& name);
 
 } // namespace anchorhold::tools

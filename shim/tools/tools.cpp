@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table says which words are ours, what each may be told, who answers, and what --help
-// prints.
+// One table says which words are ours, what arguments each of them takes, which function runs it,
+// and what --help prints.
 #include "shim/tools/tools.hpp"
 
 #include "hooks/state/teardown.hpp"
@@ -18,12 +18,12 @@ namespace anchorhold::tools {
 
 namespace {
 
-// One option of a tool: it has a value or is a flag.
+// One option of a tool. It either has a value or is a flag.
 struct ToolOption {
-    char letter; // by which a Tool names it
+    char letter; // the letter by which a Tool names it
     std::string_view name, value, sentence;
-    std::string ToolCall::* text;
-    bool ToolCall::* flag;
+    std::string ToolCall::* text; // where the value goes; null for a flag
+    bool ToolCall::* flag;        // where the flag goes; null for an option with a value
     bool required = false;
 };
 
@@ -42,17 +42,19 @@ constexpr std::array tool_options{
                &ToolCall::from, nullptr, true},
 };
 
+// One subcommand of our own.
 struct Tool {
     std::string_view name;
-    std::string_view options; // letters of tool_options
-    std::size_t operands, most_operands;
-    std::string_view operand_words; // as the usage line has them
+    std::string_view options;            // letters of tool_options
+    std::size_t operands, most_operands; // how many are needed, how many are taken
+    std::string_view operand_words;      // as the usage line has them
     Result<int> (*run)(const Session&, const ToolCall&, ToolOutput&);
     std::string_view sentence;
     std::string_view about_operands;
 };
 
-// Removes what no record names. A dry run does not: only the hook knows what it would remove.
+// Removes what no record names. It is not called for a dry run, because only the hook knows what it
+// would remove.
 void take_orphans(const std::string& state_path, state::SweepResult& swept)
 {
     auto removed = runtime::sweep_by_hook(state_path);
@@ -122,13 +124,13 @@ const Tool* find_tool(std::string_view word)
     return found == tools.end() ? nullptr : found;
 }
 
-// "--bundle DIR"
+// Returns an option as help shows it: "--bundle DIR".
 std::string spelled(std::string_view name, std::string_view value)
 {
     return std::string(name) + (value.empty() ? "" : " ") + std::string(value);
 }
 
-// "anchorhold check [--bundle DIR] DEST"
+// Returns the usage line: "anchorhold check [--bundle DIR] DEST".
 std::string usage_of(const Tool& tool)
 {
     std::string line = "anchorhold " + std::string(tool.name);
@@ -174,7 +176,8 @@ std::string help_of_all()
            "More is in anchorhold(8).\n";
 }
 
-// "--bundle=DIR", or "--bundle" and the next word; nothing: the word is another.
+// Returns the value of the option at words[at], "--bundle=DIR" or "--bundle" and the next word;
+// nothing when the word is another.
 std::optional<std::string> take_value(const std::vector<std::string>& words, std::size_t& at,
                                       const std::string& option)
 {
@@ -186,7 +189,8 @@ std::optional<std::string> take_value(const std::vector<std::string>& words, std
     return std::nullopt;
 }
 
-// Takes one word, and the next where it is an option's; false: the tool does not know it.
+// Takes one word and, where it is an option with a value, the next. Returns false for a word that
+// the tool does not know.
 bool take_word(const Tool& tool, const std::vector<std::string>& words, std::size_t& at,
                ToolCall& call)
 {
@@ -209,7 +213,7 @@ bool take_word(const Tool& tool, const std::vector<std::string>& words, std::siz
     return true;
 }
 
-// Has every option that must be given been given?
+// Says whether every option that must be given was given.
 bool has_required(const Tool& tool, const ToolCall& call)
 {
     return std::ranges::none_of(tool_options, [&](const ToolOption& option) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify`: does an engine's configuration lead to us? An engine that is told of us wrongly runs
-// plain runc, and nobody notices (case C-11). So its configuration is read as it reads it, and
-// below each runtime that should be ours a throw-away container is run, whose record must be there.
+// `verify`: checks whether an engine's configuration leads to us. An engine with a wrong
+// configuration runs plain runc, and nobody notices. So the configuration is read as the engine
+// reads it, and a throw-away container is run with each runtime that should be ours. The run's
+// record must be there afterwards.
 #include "hooks/state/owned_path.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/helpers.hpp"
@@ -15,7 +16,8 @@
 namespace anchorhold::tools {
 namespace {
 
-// The first that is there, as engines take it; names without a path are looked for as they do.
+// Returns the first program that exists, as engines do. A name without a path is looked for as they
+// do.
 std::string program_of(const engine::Handler& handler)
 {
     for (const std::string& program : handler.programs) {
@@ -27,6 +29,7 @@ std::string program_of(const engine::Handler& handler)
     return handler.programs.empty() ? "" : handler.programs.front();
 }
 
+// Notes in `facts` whether the program is this one, and whether somebody could replace it.
 void look_at_program(const std::string& program, engine::HandlerFacts& facts)
 {
     struct stat file = {};
@@ -46,11 +49,13 @@ void look_at_program(const std::string& program, engine::HandlerFacts& facts)
     }
 }
 
-struct Called { // as the engine will call us
+// A call as the engine will make it.
+struct Called {
     engine::HandlerFacts facts;
     std::string state_path;
 };
 
+// Opens a session with the arguments that the engine will give us, and notes what comes of it.
 Called look_at(const engine::Handler& handler)
 {
     Called called;
@@ -69,6 +74,7 @@ Called look_at(const engine::Handler& handler)
     return called;
 }
 
+// The verification of one engine. `trials_` is made for the first container that is needed.
 class Verification {
 public:
     Verification(engine::EngineSetup& setup, const std::string& relay,
@@ -158,7 +164,8 @@ Result<int> tool_verify(const Session& session, const ToolCall& call, ToolOutput
     engine::EngineSetup setup = gather_setup(*engine, call.config, held);
     Verification verification(setup, helpers.relay, held);
     verification.look_at_all(call.operands.size() > 1 ? call.operands[1] : std::string());
-    if (held.came()) // which ends us when `held` goes
+    // The signal ends us when `held` is destroyed.
+    if (held.came())
         return fail(Code::invalid_request, "interrupted; nothing is said of " + call.operands[0]);
     output.text = call.json ? engine::verify_json(setup, verification.rows())
                             : engine::verify_text(setup, verification.rows());

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The throw-away containers. Their image is made of nothing but our relay, which is static and can
-// say its version; so no registry is asked and nothing of the host's is bound. All of it is found
-// again by names drawn at random, also what a call made that did not come back in time. A signal
-// does not cut short what makes something: the engine would go on making it behind our back.
+// The throw-away containers of `verify`.
+//
+// Image. It holds nothing but our relay, which is static and can print its version. So no registry
+// is asked, and nothing of the host's is bound.
+//
+// Removal. Everything is found again by names drawn at random. So it is also found when the call
+// that made it did not come back in time.
+//
+// Signals. A signal does not end a call that makes something: the engine would go on making it
+// without us.
 #include "shim/tools/verify_trial.hpp"
 #include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
@@ -19,11 +25,11 @@ namespace {
 
 constexpr std::chrono::seconds for_a_run(60);
 constexpr std::chrono::seconds for_putting_away(60);
-constexpr std::size_t most_relay = std::size_t{16} * 1024 * 1024;
-constexpr std::string_view inside = "anchorhold-verify"; // the program's name in the image
-constexpr std::string_view off_annotation = "dev.anchorhold.egress"; // off: no broker, no network
+constexpr std::size_t most_relay = std::size_t{16} * 1024 * 1024; // bytes
+constexpr std::string_view inside = "anchorhold-verify";          // the program's name in the image
+constexpr std::string_view off_annotation = "dev.anchorhold.egress"; // "off": no broker, no network
 
-// The record of a container that only just ran; a pod's is looked for while it stands.
+// Returns the record of a container that has just run. For a pod it is called while the pod stands.
 std::optional<Record> record_of(const std::string& state_path, const std::string& id)
 {
     auto existing = state::StateDir::existing(state_path);
@@ -37,7 +43,7 @@ std::optional<Record> record_of(const std::string& state_path, const std::string
         if (record && record->id == id)
             return record;
     }
-    const auto ended = state->ended(); // after the live ones: a run ends by moving here
+    const auto ended = state->ended(); // behind the live runs: a run ends by moving here
     for (const Record& record : ended ? *ended : std::vector<Record>()) {
         if (record.id == id)
             return record;
@@ -45,7 +51,7 @@ std::optional<Record> record_of(const std::string& state_path, const std::string
     return std::nullopt;
 }
 
-// What a call that did not do it has to say.
+// Returns what a failed call has to say.
 std::string complaint(const Result<runtime::Answer>& answer)
 {
     if (!answer)
@@ -58,7 +64,8 @@ std::string first_word(std::string_view text)
     return std::string(text.substr(0, text.find_first_of(" \n")));
 }
 
-// ustar (POSIX.1-1988): one header and one file, filled up to blocks of 512, and two empty blocks.
+// Returns an archive of one file (ustar, POSIX.1-1988): a header and the file, filled up to blocks
+// of 512 bytes, and two empty blocks.
 std::string archive_of(std::string_view name, std::string_view content)
 {
     constexpr std::size_t block = 512;
@@ -91,7 +98,7 @@ std::string archive_of(std::string_view name, std::string_view content)
     return archive;
 }
 
-// What podman and Docker have in common is all that is needed.
+// Runs containers of podman or Docker, with those commands only that both have.
 class ImageTrials final : public Trials {
 public:
     ImageTrials(engine::Engine engine, std::string program, std::string mark,
@@ -105,7 +112,7 @@ public:
     }
     ImageTrials(const ImageTrials&) = delete;
     ImageTrials& operator=(const ImageTrials&) = delete;
-    ~ImageTrials() override { (void)clear(); } // after put_away there is nothing to do
+    ~ImageTrials() override { (void)clear(); } // does nothing after put_away
 
     Status import(const std::string& relay)
     {
@@ -128,7 +135,7 @@ public:
         const std::string name = container();
         std::vector<std::string> words{"create", "--runtime", handler, "--network",
                                        "none",   "--name",    name};
-        if (engine_ == engine::Engine::podman) // Docker has annotations since 25 alone
+        if (engine_ == engine::Engine::podman) // Docker has annotations since 25 only
             words.insert(words.end(), {"--annotation", std::string(off_annotation) + "=off"});
         words.insert(words.end(), {image_, "/" + std::string(inside), "--version"});
         engine::Trial trial;
@@ -174,12 +181,14 @@ private:
             runtime::ask(held_, runtime::OnSignal::go_on, program_, words, -1, for_putting_away);
         return answer ? *answer : runtime::Answer{.status = 1, .late = false, .out = {}, .err = {}};
     }
-    // Whether it is gone is asked below: both grumble about one that is gone already.
+    // Removes the container. Its success is not looked at, because both engines complain about a
+    // container that is gone already; clear() asks for it by name.
     void remove_container(const std::string& name) const
     {
         (void)do_away({"rm", "--force", "--volumes", name});
     }
 
+    // Removes everything that was made. Returns what is left, for a person.
     std::string clear()
     {
         if (!std::exchange(made_, false))
@@ -203,14 +212,14 @@ private:
     bool made_ = false;
 };
 
-// A pod's sandbox needs no image but the one the engine has for it.
+// Runs pods. A pod's sandbox needs no image but the engine's own.
 class PodTrials final : public Trials {
 public:
     PodTrials(engine::Engine engine, std::string program, std::string mark,
               const runtime::DeferredSignals& held)
         : program_(std::move(program)), mark_(std::move(mark)), held_(held)
     {
-        // crictl(1) tries all sockets it knows, with warnings, unless somebody chose one.
+        // crictl(1) tries all sockets that it knows, with warnings, unless somebody chose one.
         const bool chosen =
             std::getenv("CONTAINER_RUNTIME_ENDPOINT") != nullptr || // NOLINT(concurrency-mt-unsafe)
             ::access("/etc/crictl.yaml", F_OK) == 0;
@@ -223,8 +232,8 @@ public:
         }
     }
 
-    // Handlers have the same names in both engines, and crictl(1) may be told of the other one.
-    // What gives no answer here gives none to a trial either, which says why.
+    // Refuses a crictl(1) that speaks to another engine: handlers have the same names in both. When
+    // there is no answer here, a trial gets none either and says why.
     Status check_engine(engine::Engine engine) const
     {
         constexpr std::string_view label = "RuntimeName:";
@@ -294,7 +303,8 @@ private:
         return runtime::ask(held_, runtime::OnSignal::go_on, program_, all, -1,
                             for_a_run + std::chrono::seconds(5));
     }
-    // By name, so that one is found as well which a call made that did not come back.
+    // Returns the pod's id, found by name; so a pod is found that a call made which did not come
+    // back.
     Result<std::string> listed() const
     {
         AH_TRY(const runtime::Answer answer, crictl({"pods", "--quiet", "--name", name()}));
@@ -302,14 +312,15 @@ private:
             return fail(Code::delegate_failed, printable(answer.err, 500));
         return first_word(answer.out);
     }
-    std::string clear() const // what is left
+    // Removes the pod. Returns what is left, for a person.
+    std::string clear() const
     {
         const auto id = listed();
         if (!id)
             return name() + ", perhaps: " + id.error().what;
         if (id->empty())
             return {};
-        (void)crictl({"stopp", *id}); // what stood in the way, the list shows
+        (void)crictl({"stopp", *id}); // the list shows what this did not do
         (void)crictl({"rmp", *id});
         const auto left = listed();
         return left ? *left : *id;

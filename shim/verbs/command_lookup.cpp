@@ -16,8 +16,14 @@ namespace {
 
 constexpr std::string_view path_variable = "PATH=";
 
-enum class FileKind : std::uint8_t { nothing, not_executable, something };
+// The state of a path in the container.
+enum class FileKind : std::uint8_t {
+    nothing,
+    not_executable,
+    something, // may be executable; only an attempt can tell
+};
 
+// Opens a path in the container's root (O_PATH) as if that were the root of all.
 UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
 {
     open_how how = {};
@@ -26,8 +32,8 @@ UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
     return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 
-// Who is not in its pid namespace finds no self in that /proc. So a path that breaks off at a link
-// which leads nowhere, as that one seems to, is left to the start.
+// Says whether the path breaks off at a link that leads nowhere. /proc/self is such a link for
+// somebody outside the pid namespace. What lies behind such a link is left to the start.
 bool breaks_at_link(int root, const std::string& path)
 {
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -47,7 +53,7 @@ FileKind look_at(int root, const std::string& path)
     if (!fd)
         return breaks_at_link(root, path) ? FileKind::something : FileKind::nothing;
     struct statx file = {};
-    // A server that does not answer would be waited for.
+    // AT_STATX_DONT_SYNC: a file server that does not answer must not be waited for.
     if (::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE, &file) !=
         0)
         return FileKind::something;
@@ -56,6 +62,7 @@ FileKind look_at(int root, const std::string& path)
                                                                         : FileKind::not_executable;
 }
 
+// Returns the directories of a PATH; an empty entry is ".", and an empty PATH has none.
 std::vector<std::string> directories_in(std::string_view path)
 {
     std::vector<std::string> directories;
@@ -84,7 +91,8 @@ Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words)
     AH_TRY(const auto variables, config::elements(process, "env"));
     for (const json::View variable : variables) {
         AH_TRY(const std::string text, variable.bytes());
-        if (text.starts_with(path_variable)) // both runtimes keep the last
+        // The last PATH counts for both runtimes.
+        if (text.starts_with(path_variable))
             command.directories = directories_in(text.substr(path_variable.size()));
     }
     return command;

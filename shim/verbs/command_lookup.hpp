@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the container's command there? With a relay in front the runtime finds its process 1 whatever
-// stands behind it, so a missing command would be told of at start, when `podman run --detach` has
-// long said that all is well. A runtime looks the command up at the end of create; so do we, in the
-// root that is then complete: volumes mounted, every hook run.
+// Checks whether the container's command exists. A runtime does so at the end of create. With a
+// relay in front it finds the relay and looks no further, so a missing command would show at start
+// only, when `podman run --detach` has long said that all is well. So we look it up at the same
+// time: the root is then complete, volumes are mounted and every hook has run.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -14,16 +14,19 @@
 
 namespace anchorhold::verbs {
 
+// The parts of config.json that decide where a command is found.
 struct CommandLookup {
-    std::string name;                     // of process.args, behind the relay's words
+    std::string name;                     // the command in process.args, behind the relay's words
     std::vector<std::string> directories; // of PATH in process.env, as they stand there
-    std::string cwd;                      // absolute
+    std::string cwd;                      // the working directory, absolute
 };
+// Reads these parts. `relay_words` is the number of words before the command.
 Result<CommandLookup> command_lookup(json::View config, std::size_t relay_words);
 
-// `root` is the container's root directory. In runc's words, by which engines know the status (127
-// or 126): nothing at that path, or nothing that anybody may execute. What only an attempt can tell
-// (a format, the user's rights) is left to the start; then nothing is said here.
+// Returns what is wrong with the command: nothing exists at that path, or nobody may execute it.
+// The sentence is runc's, because engines derive the status (127 or 126) from its words. `root` is
+// a descriptor of the container's root directory and stays the caller's. Returns nothing when only
+// an attempt can tell (a format, the user's rights); that is left to the start.
 std::optional<std::string> missing_command(int root, const CommandLookup& command);
 
 } // namespace anchorhold::verbs

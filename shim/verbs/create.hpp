@@ -6,7 +6,7 @@
 
 namespace anchorhold::verbs {
 
-// Returns the exit status, or the error to report.
+// Creates, runs or restores the container. Returns the exit status, or the error to report.
 Result<int> create_or_run(const Session& session);
 
 } // namespace anchorhold::verbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// delete: the runtime first, then what we made for the run (DESIGN 3.13). Whatever goes wrong
-// with ours is gc's: an engine whose delete fails never comes back (its user sees nothing of it,
-// and the container's state stays for good).
+// delete: the runtime goes first, then what we made for the run is removed. Our part never makes a
+// delete fail: an engine whose delete failed does not come back, its user sees nothing of it, and
+// the container's state would stay for good. What our part leaves is removed by `gc`.
 #include "shim/verbs/delete.hpp"
 
 #include "hooks/state/teardown.hpp"
@@ -33,21 +33,24 @@ bool delete_by_force(const Session& session)
         if (caught && caught->status == 0)
             return true;
     }
-    return false; // why is not told: the error that brought us here is
+    return false; // the reason is not told; the error that brought us here is
 }
 
 Result<int> delete_container(const Session& session)
 {
     const auto found = find_own_run(session);
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
-    const bool many = session.invocation.last("regex") != nullptr; // crun's; the id is a pattern
+    // crun's option: the id is a pattern.
+    const bool many = session.invocation.last("regex") != nullptr;
     if (!many && !run)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_TRY(const int status, runtime::run_runtime(session.runtime, session.rest));
-    // Both do nothing for a run whose init lives: a container that runs is not deleted.
+    // The two parts below do nothing for a run whose init lives: a container that runs is not
+    // deleted.
     if (run) {
         const auto torn = state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
-        // Of a pid namespace that we cannot look into: the runtime has just said that it is gone.
+        // `foreign` is a run in a pid namespace that we cannot look into. The runtime has just said
+        // that the container is gone.
         if (status == 0 && torn && *torn == state::TeardownOutcome::foreign) {
             (void)state::abandon(run->state, run->key, run->record.generation,
                                  {Code::delegate_failed, 0, "deleted from another pid namespace"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec into a run of ours (DESIGN 3.12, C-22): the process is edited in a copy that the runtime
-// is handed as /proc/self/fd/N; the engine's file, the bundle's and the command are never changed.
+// exec into a run of ours. The process is edited in a copy, which the runtime gets as
+// /proc/self/fd/N. The file that the engine gave, the bundle's config.json and the command are
+// never changed.
 #include "shim/verbs/exec.hpp"
 
 #include "hooks/state/files.hpp"
@@ -23,10 +24,10 @@
 namespace anchorhold::verbs {
 namespace {
 
-constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024; // bytes
 
-// What holds for an exec'd process, as it did for the first one. With a broken policy the
-// profile's variables are not known, and none is set.
+// Returns the plan for an exec'd process: what held for the first process holds for it. With a
+// broken policy the profile's variables are not known, and none is set.
 Plan exec_plan(const Session& session, const Record& record)
 {
     Plan plan;
@@ -39,8 +40,9 @@ Plan exec_plan(const Session& session, const Record& record)
     return plan;
 }
 
-// An exec may ask for more than the container holds (docker exec --privileged). What a bundle is
-// refused for is refused here as well; a run that was let have it says so in its record.
+// Refuses what a bundle is refused for: an exec may ask for more capabilities than the container
+// holds (docker exec --privileged). A run that was allowed them says so in its record, and its
+// execs may have them too.
 Status check_capabilities(const std::string& process, const Record& record)
 {
     AH_TRY(const std::string names, edit::voiding_capabilities_in(process));
@@ -61,7 +63,8 @@ Status check_capabilities(const std::string& process, const Record& record)
                 "process.capabilities: holds " + names + " over the host; exec without them");
 }
 
-// A file in memory, above what is handed to the container, open across execve(2).
+// Writes the text into a sealed file in memory that stays open across execve(2). Its descriptor
+// lies above those that are handed to the container. Returns its path.
 Result<std::string> publish(const std::string& text, unsigned handed)
 {
     const UniqueFd memory(::memfd_create("process.json", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -78,7 +81,8 @@ Result<std::string> publish(const std::string& text, unsigned handed)
     return "/proc/self/fd/" + std::to_string(lasting);
 }
 
-// As runc opens it: a link is followed and a pipe waited for. /proc/self/fd/N is such a link.
+// Reads a process file as runc does: a link is followed, and a pipe is waited for. /proc/self/fd/N
+// is such a link.
 Result<std::string> read_process(const std::string& path)
 {
     const std::string doing = "read the process " + in_quotes(path);
@@ -99,7 +103,8 @@ Result<std::string> read_process(const std::string& path)
     }
 }
 
-// The process as the engine or the command line gives it; nothing when crun will use its own.
+// Returns the process as the engine or the command line gives it; nothing when crun will use its
+// own.
 Result<std::optional<std::string>> process_given(const words::Invocation& call,
                                                  const Record& record)
 {
@@ -115,6 +120,7 @@ Result<std::optional<std::string>> process_given(const words::Invocation& call,
     return process;
 }
 
+// Returns the runtime's words with the edited process in them.
 Result<std::vector<std::string>> edited_words(const Session& session, const Record& record)
 {
     const words::Invocation& call = session.invocation;

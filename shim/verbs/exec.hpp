@@ -6,7 +6,8 @@
 
 namespace anchorhold::verbs {
 
-// Returns the exit status, or the error to report.
+// Executes in the container. Returns the error to report; on success the runtime stands in our
+// place.
 Result<int> exec_process(const Session& session);
 
 } // namespace anchorhold::verbs

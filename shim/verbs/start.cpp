@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// start is a second gate (DESIGN 3.10): Docker from 28 on, podman with a user namespace and `docker
-// network connect` plug interfaces in when create has long returned. So before the command starts
-// its network namespace is looked at again; more than loopback in it, and the hook takes it away.
-// An engine does not clean up after a start that failed (ctr and dockerd leave the container
-// created), so a container that may not start is deleted.
+// start is a second gate. Docker from 28 on, podman with a user namespace, and `docker network
+// connect` plug interfaces in when create has long returned. So the container's network namespace
+// is looked at again before the command starts. When there is more in it than loopback and what was
+// planned, the hook takes that away.
+//
+// A container that may not start is deleted, because engines do not clean up after a start that
+// failed (ctr and dockerd leave the container created).
 #include "shim/verbs/start.hpp"
 
 #include "hooks/state/files.hpp"
@@ -21,10 +23,11 @@
 namespace anchorhold::verbs {
 namespace {
 
-constexpr std::size_t most_interfaces = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t most_interfaces = std::size_t{4} * 1024 * 1024; // bytes
 
-// "eth0, eth1"; empty when nothing is there but loopback and what was planned. In place that is as
-// many links as the engine had plugged in at create: which, the hook has to say.
+// Returns the interfaces that should not be there: "eth0, eth1"; empty: only loopback and what was
+// planned. A network of the engine's that is filtered in place may have as many links as the engine
+// had plugged in at create. Only the hook can say which they are.
 Result<std::string> strays(const Record& record)
 {
     const bool own_link = record.network && record.network->subnet;
@@ -46,6 +49,7 @@ Result<std::string> strays(const Record& record)
     return engines != 0 && count == engines ? std::string() : names;
 }
 
+// Takes away the interfaces `names`, which the hook does.
 Status guard(const OwnRun& run, const std::string& names)
 {
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
@@ -59,6 +63,7 @@ Status guard(const OwnRun& run, const std::string& names)
                     printable(caught.text.substr(0, caught.text.find('\n')), 500));
 }
 
+// Refuses a start that would leave the run less confined than its record says.
 Status hold_gate(const OwnRun& run)
 {
     if (run.record.state != RunState::enforced) {
@@ -71,8 +76,8 @@ Status hold_gate(const OwnRun& run)
     if (pids != run.record.host_pidns)
         return fail(Code::network_setup_failed, "the run was made in another pid namespace");
     AH_TRY(const std::string names, strays(run.record));
-    // Only an init that is still the same one now was the one that was looked at. One that is gone
-    // cannot be started; the runtime says so.
+    // The table is that of our init only if the pid still belongs to it now. A container whose init
+    // is gone cannot be started, and the runtime says so.
     AH_TRY(const auto now, state::identify(static_cast<pid_t>(run.record.init.pid)),
            "look at the container's init");
     if (names.empty() || now != run.record.init)
@@ -90,12 +95,14 @@ Result<int> start_container(const Session& session)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
     Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
-    // What does not wait any more cannot be started: the runtime says so, and nothing is deleted.
+    // A container that does not wait any more cannot be started. The runtime says so, and nothing
+    // is deleted.
     if (held || !waits_to_start(session))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     const bool deleted = delete_by_force(session);
     if (run)
-        (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook); // as above
+        // `gc` removes what this leaves.
+        (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
     held.error().what += deleted ? "; the container was deleted"
                                  : "; the container could not be deleted: delete it by force";
     return std::unexpected(std::move(held).error());

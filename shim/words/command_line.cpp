@@ -29,7 +29,8 @@ const OwnOption* find_own_option(std::string_view name)
     return found == std::ranges::end(own_table) ? nullptr : found;
 }
 
-// Docker joins runtimeArgs with blanks and has /bin/sh take them apart again.
+// Refuses a value that would not survive the way to us. Docker joins runtimeArgs with blanks and
+// has /bin/sh take them apart again.
 Status check_own_value(std::string_view name, std::string_view value)
 {
     const std::string option = std::string(own_prefix) + std::string(name);
@@ -46,7 +47,8 @@ Status check_own_value(std::string_view name, std::string_view value)
     return {};
 }
 
-// Takes words[at], and its value in the next word, if it is ours.
+// Takes words[at] if it is an option of ours, and its value with it, from the next word where it
+// stands there. Then `at` is the last word taken. An error goes into split.wrong.
 bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
 {
     std::string_view word = words[at];
@@ -77,8 +79,9 @@ bool take_own(std::span<const char* const> words, std::size_t& at, Split& split)
     return true;
 }
 
-// Does the runtime's global option take the next word? Asked before it is known which runtime
-// it is; no name is a flag for one and not for the other.
+// Says whether a global option of the runtime takes the next word as its value. This is asked
+// before we know which runtime it is. So it searches both tables; no name is a flag for one runtime
+// and not for the other.
 bool takes_next(std::string_view word)
 {
     if (word.contains('='))
@@ -96,8 +99,9 @@ bool takes_next(std::string_view word)
     return found != nullptr && found->takes == Takes::value;
 }
 
-// Behind a global option that the table does not know, nobody can tell its value from the
-// subcommand. So it is the worst that it could be: creating first, then whatever else is ours.
+// Assumes the worst about a command line with an unknown global option. Behind such an option
+// nobody can tell its value from the subcommand. So any later word may be the subcommand: a
+// creating verb is taken before all others, then the first word that is a verb we know.
 void assume_worst(const std::vector<std::string>& rest, Invocation& call)
 {
     for (std::size_t i = call.verb_index; i < rest.size(); ++i) {
@@ -199,7 +203,7 @@ std::vector<std::string> without(const std::vector<std::string>& rest,
                                  std::span<const OptionAt> options)
 {
     std::vector<std::string> kept = rest;
-    // From the back, so that indices and letters in front of the place stay true.
+    // The order is from the back, so that indices and letters in front of the place stay true.
     for (const OptionAt& option : std::views::reverse(options)) {
         auto begin = kept.begin() + static_cast<std::ptrdiff_t>(option.first);
         const auto end = begin + static_cast<std::ptrdiff_t>(option.words);

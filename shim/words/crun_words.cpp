@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command line as crun reads it: argp with ARGP_IN_ORDER, which is getopt_long(3).
 //
-// Letters may share a word and the last of them may hold its value there (-db/run/b); long names
-// may be shortened as long as only one fits; a value in a word of its own may be any word; the
-// first operand ends the options, because no parser of crun's takes operands.
+// - Letters may share a word, and the last of them may hold its value there (-db/run/b).
+// - Long names may be shortened as long as only one name fits.
+// - A value in a word of its own may be any word.
+// - The first operand ends the options, because no parser of crun's takes operands.
 #include "shim/words/crun_words.hpp"
 
 #include "shim/words/option_tables.hpp"
@@ -17,7 +18,7 @@ class CrunRules {
 public:
     explicit CrunRules(std::span<const OptionRule> own) : own_(own) {}
 
-    // By its whole name, else by the only name that begins so.
+    // Returns the rule with that whole name, else the only rule whose name begins so, else null.
     const OptionRule* find(std::string_view name) const
     {
         const OptionRule* found = nullptr;
@@ -49,7 +50,7 @@ private:
     std::span<const OptionRule> own_;
 };
 
-// The value in the next word; false when there is none.
+// Takes the next word as the value; false: there is no next word.
 bool take_next(const Rest& rest, OptionAt& option)
 {
     if (option.first + 1 >= rest.size())
@@ -103,7 +104,8 @@ bool read_letters(const Rest& rest, std::size_t& at, const CrunRules& rules, Inv
     return true;
 }
 
-// The index of the first operand. What only prints ends the program on the spot.
+// Reads the options from rest[at] on and returns the index of the first operand. An option that
+// only prints ends the reading, as it ends the program.
 std::size_t read_options(const Rest& rest, std::size_t at, const CrunRules& rules, Invocation& call)
 {
     while (at < rest.size()) {

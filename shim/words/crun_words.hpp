@@ -5,6 +5,7 @@
 
 namespace anchorhold::words {
 
+// Reads `rest` as crun would; called by read_invocation.
 Invocation read_crun_words(const std::vector<std::string>& rest);
 
 } // namespace anchorhold::words

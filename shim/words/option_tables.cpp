@@ -135,7 +135,7 @@ constexpr OptionRule crun_delete[] = {
     {"regex", Takes::nothing, "r"},
 };
 
-// argp's own; the last two it does not show.
+// The options that argp adds by itself; --help does not show the last two.
 constexpr OptionRule crun_everywhere[] = {
     {"help", Takes::nothing, "?"},
     {"usage"},

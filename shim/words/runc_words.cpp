@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command line as runc reads it: Go's flag package below urfave/cli 1.22.
 //
-// Go knows -name and --name, =value or the next word, whatever that is; flags take a value only
-// after "="; the first word that is no option ends them, and so does "--". Before that, for every
-// subcommand but exec, urfave/cli moves what looks like an option to the front, so that options
-// may follow the id. It moves one word behind each of them along, not knowing which take a value:
-// `run A B --bundle` has the bundle A, and `run -d ID --bundle B` has no bundle but three operands.
-// So the moving is done here as it is done there. Versions of it differ only where a value in a
-// word of its own begins with "-"; such a value counts as not known.
+// Go knows -name and --name. The value stands behind "=" or is the next word, whatever that is; a
+// flag takes a value only behind "=". The first word that is no option ends the options, and so
+// does "--".
+//
+// Before that, urfave/cli moves every word that looks like an option to the front, so that options
+// may follow the id. It does so for every subcommand but exec. It does not know which options take
+// a value, so it moves one word behind each option along: `run A B --bundle` has the bundle A, and
+// `run -d ID --bundle B` has no bundle but three operands. The code here moves words in the same
+// way.
+//
+// Versions of urfave/cli differ in one case only: a value in a word of its own that begins with
+// "-". Such a value counts as not known.
 #include "shim/words/runc_words.hpp"
 
 #include "shim/words/option_tables.hpp"
@@ -20,12 +25,13 @@ namespace {
 using Rest = std::vector<std::string>;
 using Order = std::vector<std::size_t>; // indices into rest
 
+// An option as Go takes it apart; no value when there is no "=".
 struct Flag {
     std::string_view name;
     std::optional<std::string_view> value;
 };
 
-// Nothing when Go would call it an operand or bad syntax.
+// Returns nothing for a word that Go would call an operand or bad syntax.
 std::optional<Flag> take_apart(std::string_view word)
 {
     if (word.size() < 2 || word[0] != '-')
@@ -43,6 +49,7 @@ class RuncRules {
 public:
     explicit RuncRules(std::span<const OptionRule> own) : own_(own) {}
 
+    // Returns the rule for a long name or a letter; null: there is none.
     const OptionRule* find(std::string_view name) const
     {
         for (const auto& rules : {own_, everywhere(Flavour::runc)}) {
@@ -63,7 +70,7 @@ private:
     std::span<const OptionRule> own_;
 };
 
-// strconv.ParseBool.
+// Reads a truth value as Go's strconv.ParseBool does.
 std::optional<bool> parse_bool(std::string_view text)
 {
     for (const std::string_view word : {"1", "t", "T", "TRUE", "true", "True"}) {
@@ -77,7 +84,8 @@ std::optional<bool> parse_bool(std::string_view text)
     return std::nullopt;
 }
 
-// Adds the option at order[at]; false: not one that we know.
+// Reads the option at order[at] into `call` and moves `at` behind it; false: not an option that we
+// know. A flag that is set again replaces the earlier one; set to false, it is taken out.
 bool read_one(const Rest& rest, const Order& order, std::size_t& at, const RuncRules& rules,
               Invocation& call)
 {
@@ -108,7 +116,7 @@ bool read_one(const Rest& rest, const Order& order, std::size_t& at, const RuncR
     return true;
 }
 
-// flag.FlagSet.Parse. The position in `order` of the first operand.
+// Parses options as flag.FlagSet.Parse does. Returns the place of the first operand in `order`.
 std::size_t read_flags(const Rest& rest, const Order& order, const RuncRules& rules,
                        Invocation& call)
 {
@@ -127,7 +135,7 @@ std::size_t read_flags(const Rest& rest, const Order& order, const RuncRules& ru
     return at;
 }
 
-// urfave/cli, reorderArgs.
+// Returns the order in which reorderArgs of urfave/cli puts the words: options in front.
 Order reorder(const Rest& rest, std::size_t from, const RuncRules& rules)
 {
     Order flags;
@@ -173,7 +181,8 @@ void read_subcommand(const Rest& rest, Invocation& call)
     const bool quoted = end > 0 && rest[order[end - 1]] == "--";
     for (std::size_t at = end; at < order.size(); ++at) {
         const std::string& word = rest[order[at]];
-        // A version that knows this option would have moved it to the front.
+        // This word looks like an option behind the id. A version that knows it would have moved
+        // it.
         if (call.verb != Verb::exec && !quoted && word.size() > 1 && word[0] == '-')
             call.unknown = word;
         call.operands.push_back(word);
