@@ -33,7 +33,7 @@ void DnsServer::open(int epoll)
     connections_.ready = listener_ready;
     connections_.server = this;
     if (open_listener(Loopback::v4, Transport::udp, port, datagrams_.socket) == 0)
-        // on failure it is as if unbound
+        // On failure it is as if unbound.
         (void)watch(epoll, datagrams_.socket.get(), EPOLLIN, datagrams_);
     if (open_listener(Loopback::v4, Transport::tcp, port, connections_.socket) == 0)
         (void)watch(epoll, connections_.socket.get(), EPOLLIN | EPOLLET, connections_);
@@ -57,7 +57,7 @@ void DnsServer::datagram_ready(Watch& self, uint32_t)
         if (reply_size == 0)
             continue;
         const auto* to = reinterpret_cast<const sockaddr*>(&from);
-        // when it is lost, the client asks again
+        // When it is lost, the client asks again.
         (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL, to, from_size);
     }
 }

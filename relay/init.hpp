@@ -68,7 +68,7 @@ enum class Word : uint8_t {
     none,    // the relay ended without a word
 };
 // In the relay: tells the command's process to go, or that the relay has given up and said why.
-// Nothing is lost when that process was killed meanwhile: the relay reaps it.
+// A process that was killed meanwhile is reaped by the relay.
 void give_word(Start& start, Word word);
 // In the command's process: waits for the relay's word. Where the process was forked, it gets a
 // session of its own and the terminal. Returns `none` when the relay ended without a word.

@@ -13,7 +13,7 @@
 // With --step-aside the command is process 1, and the relay a child that it does not see
 // (init.hpp).
 //
-// Nothing is printed once the command runs, because its descriptors are its own.
+// The relay prints nothing once the command runs, because its descriptors are its own.
 #include "relay/checks.hpp"
 #include "relay/command.hpp"
 #include "relay/dns_server.hpp"
@@ -150,7 +150,7 @@ Failure set_up(int epoll, const Start& start)
     if (const Failure failed = drop_privileges())
         return failed;
     return options.inside != nullptr ? try_brokers()
-                                     // called by hand, so nobody checked the brokers before
+                                     // Called by hand, so nobody checked the brokers before.
                                      : Failure{};
 }
 
@@ -170,7 +170,7 @@ int tell_of_lost(int log)
         .add_number(options.lost_after)
         .add(" s, so the command was stopped");
     pollfd room = {log, POLLOUT, 0};
-    // otherwise a reader that stalls would block us
+    // Otherwise a reader that stalls would block us.
     if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
         line.print(log);
     return own_failure;

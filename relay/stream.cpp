@@ -275,7 +275,7 @@ int ask_room(int epoll, Stream& stream)
 void reset_on_close(int fd)
 {
     const linger none = {1, 0};
-    // cannot fail on an open socket
+    // Cannot fail on an open socket.
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 

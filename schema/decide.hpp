@@ -6,7 +6,7 @@
 
 namespace anchorhold {
 
-// What the probes proved about the host. Installed programs alone count for nothing.
+// The abilities of the host, as the probes proved them. Installed programs alone count for nothing.
 struct HostCaps {
     bool can_isolate = false;
     bool can_relay = false;
@@ -26,14 +26,14 @@ enum class GivenNetns : std::uint8_t {
     other,   // any other path: the namespace of another container, or one we know nothing of
 };
 
-// What will hold for a run. The defaults are the safe decision.
+// The decision: what will hold for a run. The defaults are the safe decision.
 struct Decision {
     Egress asked = Egress::off;
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
     Why why = Why::as_asked;
     std::string detail; // of `why`: "ip_forward is 0 and read-only"
-    // open, with nothing to add: config.json is not edited, and there is no record
+    // Open, with nothing to add: config.json is not edited, and there is no record.
     bool untouched = false;
     friend bool operator==(const Decision&, const Decision&) = default;
 };

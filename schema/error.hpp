@@ -13,7 +13,7 @@ namespace anchorhold {
 
 enum class Code : std::uint8_t {
     network_setup_failed, // a system call failed, and nothing is run
-    // annotations, command line or bundle are wrong: the caller must change something
+    // Annotations, command line or bundle are wrong: the caller must change something.
     invalid_request,
     invalid_policy,       // the policy file is missing or wrong
     config_ambiguous,     // config.json means different things to different readers

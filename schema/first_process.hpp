@@ -10,7 +10,7 @@
 
 namespace anchorhold {
 
-// What config.json says about the container's first process.
+// The container's first process, as config.json has it.
 struct FirstProcess {
     std::string program;   // process.args[0]
     bool own_pids = false; // the container has a pid namespace of its own, so it has a process 1

@@ -123,7 +123,7 @@ Plan make_plan(const Request& request, const Decision& decision,
 {
     Plan plan;
     const bool open = decision.posture == Posture::open;
-    // and the pod's relay serves this container
+    // The pod's relay then serves this container too.
     const bool joins = decision.technique == Technique::pod;
     if (joins) {
         plan.network = NetworkNamespace::pods;

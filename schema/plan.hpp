@@ -29,11 +29,11 @@ struct EndpointPlace {
     friend bool operator==(const EndpointPlace&, const EndpointPlace&) = default;
 };
 
-// Where the parts of a run are. Paths are on the host unless a member says otherwise.
+// The places of the parts of a run. Paths are on the host unless a member says otherwise.
 struct RunPaths {
     std::string hook;  // absolute path of anchorhold-hook
     std::string relay; // absolute path of anchorhold-relay
-    // for the relay's bind mount: the flags that its filesystem has
+    // For the relay's bind mount: the flags that its filesystem has.
     std::vector<std::string> relay_mount_options;
     std::string state_dir; // "/run/anchorhold"
     std::string inside;    // state_dir/runs/KEY/inside
@@ -63,22 +63,22 @@ struct Plan {
     bool drop_setkey_hook = false; // remove Docker's libnetwork-setkey prestart hook
     bool strip_net_caps = false;   // remove CAP_NET_ADMIN and CAP_NET_RAW from all five sets
     bool strip_proxies = false;
-    // variables to set; they replace those of equal names
+    // Variables to set; they replace those of equal names.
     std::vector<std::pair<std::string, std::string>> env;
     std::vector<std::string> command_prefix; // the relay's argv, up to and with "--"
     std::string relay;                       // "inside" or "child"; empty: no relay
     std::string on_broker_lost;              // "stop" where the policy says so, else empty
     std::vector<MountEdit> mounts;
-    // of a filtered run: proxies stay, and NO_PROXY gets the relay's addresses
+    // Of a filtered run: proxies stay, and NO_PROXY gets the relay's addresses.
     bool exempt_relay = false;
     bool cover_hosts = false; // of a filtered run: mount our /etc/hosts with the pinned names
     std::string hosts;        // host path of our file
-    // mount our resolv.conf over the one that the engine mounts at /etc/resolv.conf
+    // Mount our resolv.conf over the one that the engine mounts at /etc/resolv.conf.
     bool cover_resolv_conf = false;
     std::string resolv_conf; // host path of our file
     std::int64_t extra_pids = 0;
     std::int64_t least_cpu_shares = 0; // lower shares are raised to this; 0: they stay
-    // set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none
+    // Set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none.
     bool free_low_ports = false;
     SeccompPlan seccomp;
     bool hooks = false; // add our createRuntime and poststop hooks

@@ -91,7 +91,7 @@ Result<Switches> read_switches(json::View object, Switches base)
         read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns));
     if (const auto at = object.find("relay")) {
         AH_TRY(const std::string word, at->string());
-        // unknown words were refused above
+        // Unknown words were refused above.
         base.relay = relay_from(word).value_or(Relay::automatic);
     }
     AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp));

@@ -62,7 +62,7 @@ struct Profile {
     std::vector<Endpoint> endpoints; // unix: paths may hold {id}
     std::optional<std::vector<rules::AllowRule>> allow;
     Require require = Require::best;
-    // for a handler whose engine makes pods: the containers of a pod share one network
+    // For a handler whose engine makes pods: the containers of a pod share one network.
     bool cri = false;
     std::vector<std::pair<std::string, std::string>> env; // in the file's order
     Switches switches; // the policy's switches, with the profile's own laid over them
@@ -90,7 +90,7 @@ struct Policy {
 };
 
 bool is_profile_name(std::string_view name);
-// reads a request's "auto", "inside", "child"
+// Reads the word of a request: "auto", "inside", "child".
 std::optional<Relay> relay_from(std::string_view word);
 
 // Reads a policy. Refuses (invalid_policy), with the place, all that policy.schema.json refuses. It

@@ -60,7 +60,7 @@ std::optional<Posture> posture_from(std::string_view word);
 std::optional<Technique> technique_from(std::string_view word);
 std::optional<Why> why_from(std::string_view word);
 
-// What a sentence tells about a run.
+// The facts that a sentence tells about a run.
 struct Outcome {
     Egress asked = Egress::off;
     Posture holds = Posture::severed;

@@ -25,7 +25,7 @@ enum class RunState : std::uint8_t {
 std::string_view word_for(RunState state);
 std::optional<RunState> run_state_from(std::string_view word);
 
-// What the shim saw at a place where config.json binds a path of the host.
+// The file that the shim saw at a place where config.json binds a path of the host.
 struct BindSource {
     std::string where;       // "mounts[3].source"
     std::string destination; // path inside the container, normal; "/": the container's root
@@ -40,7 +40,7 @@ struct Record {
     RunState state = RunState::planned;
     Egress requested = Egress::off;
     std::string profile; // name
-    // only of a container in a pod: KEY.GENERATION of the run that holds the pod's network
+    // Only of a container in a pod: KEY.GENERATION of the run that holds the pod's network.
     std::string pod;
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
@@ -53,18 +53,18 @@ struct Record {
     std::vector<Endpoint> endpoints;
     std::vector<std::string> allow;  // the rules of a filtered run, as they are written
     std::vector<BindSource> sources; // the root first; compared with what was mounted
-    std::vector<std::string>
-        verified; // the kernel's answers: "netns", "links", "drop-table", ... (schema/verified.hpp)
+    // The kernel's answers: "netns", "links", "drop-table", ... (schema/verified.hpp).
+    std::vector<std::string> verified;
     std::vector<std::string> voids;
     std::vector<std::string> other_channels;
     std::vector<std::string> advice;
     std::vector<std::string> removed_env; // names, never values
     std::vector<std::string> removed_caps;
     std::vector<std::string> removed_hooks;
-    // the network namespace in config.json that we replaced by a new one
+    // The network namespace in config.json that we replaced by a new one.
     std::string replaced_netns;
     std::uint64_t drops = 0;
-    // the part of `drops` counted by tables that were replaced since
+    // The part of `drops` counted by tables that were replaced since.
     std::uint64_t drops_before = 0;
     std::vector<rules::Denied> denied;     // oldest first
     bool more_denied = false;              // not all were remembered: there may be more

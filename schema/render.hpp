@@ -28,7 +28,7 @@ std::string render_pod(const Record& sandbox, const std::vector<Record>& contain
 // Returns the destinations that were tried and denied, oldest first; only a heading when there are
 // none.
 std::string render_denials(const Record& record);
-// in the same order, with the members that a record has
+// Returns the same as JSON: in the same order, with the members that a record has.
 std::string denials_json(const Record& record);
 Facts facts_of(const Plan& plan);
 

@@ -17,12 +17,12 @@ namespace anchorhold {
 constexpr std::string_view annotation_prefix = "dev.anchorhold.";
 constexpr std::array<std::string_view, 6> annotation_words{"egress",  "endpoints", "allow",
                                                            "require", "profile",   "relay"};
-// we write it and never believe it
+// We write it and never believe it.
 constexpr std::string_view mark_annotation = "dev.anchorhold.run";
 
 using Annotations = std::vector<std::pair<std::string, std::string>>; // in the file's order
 
-// What our annotations say. Each one is optional.
+// The wishes in our annotations. Each one is optional.
 struct Asked {
     std::optional<Egress> egress;
     std::optional<std::vector<Endpoint>> endpoints;
@@ -59,7 +59,7 @@ Result<ProfileChoice> choose_profile(const Policy& policy, const Asked& asked,
 // The role of a container in its pod, as its engine tells it.
 enum class PodRole : std::uint8_t { none, sandbox, container };
 
-// What is asked for after policy, profile and annotations were resolved: one wish, bounded by
+// The request after policy, profile and annotations were resolved: one wish, bounded by
 // policy.
 struct Request {
     Egress asked = Egress::off;      // the loosest that was asked for; kept for the record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine's configuration says in effect: the runtimes it knows by name, and the places
+// The effect of an engine's configuration: the runtimes it knows by name, and the places
 // where it names us in vain. An engine that does not understand its configuration runs plain runc
 // and says nothing. So every wrong way to write it is a fault with a name and a remedy. Pure.
 #pragma once

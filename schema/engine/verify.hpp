@@ -14,7 +14,7 @@
 
 namespace anchorhold::engine {
 
-// What a runtime's program is on this host.
+// The program of a runtime, as found on this host.
 enum class ProgramIs : std::uint8_t { missing, unsafe, other, same };
 // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
 struct HandlerFacts {
@@ -25,7 +25,7 @@ struct HandlerFacts {
     std::string policy_path = {};
     bool policy_there = false;
     Result<Policy> policy = Policy();
-    // the profile chosen by --ah-profile, and by argv[0]
+    // The profile chosen by --ah-profile, and by argv[0].
     std::optional<std::string> option = {}, argv0 = {};
 };
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);

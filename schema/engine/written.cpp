@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the administrator wrote, compared with what the engine reads. Wherever a file holds a text
-// that names us, an engine was meant to run us. The keys that lead to that text are compared with
-// the keys that the engine reads.
+// The text that the administrator wrote, compared with what the engine reads. Wherever a file holds
+// a text that names us, an engine was meant to run us. The keys that lead to that text are compared
+// with the keys that the engine reads.
 #include "schema/engine/written.hpp"
 
 #include "schema/engine/file.hpp"

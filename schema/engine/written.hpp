@@ -5,7 +5,7 @@
 
 namespace anchorhold::engine {
 
-// What the engine said of the runtimes it knows: nothing, or its handlers.
+// The words of the engine about the runtimes it knows: nothing, or its handlers.
 enum class EngineSays : bool { nothing, handlers };
 // Adds a fault for each place in `file` that names us in vain. Marks the handlers that are ours by
 // such a place alone.

@@ -92,7 +92,7 @@ public:
     std::size_t size() const;
 
     // The typed reads. Their error has the document's code and says "WHERE: expected a string".
-    // decoded; refuses invalid UTF-8 with "WHERE: invalid UTF-8"
+    // string() is decoded, and refuses invalid UTF-8 with "WHERE: invalid UTF-8".
     Result<std::string> string() const;
     Result<std::string> bytes() const; // decoded, in whatever encoding it is
     Result<bool> boolean() const;
@@ -123,7 +123,7 @@ struct Splice {
 // their order. Splices that overlap are a bug, and abort.
 std::string splice(std::string_view text, const std::vector<Splice>& splices);
 
-// returns a JSON string literal; invalid UTF-8 becomes U+FFFD
+// Returns a JSON string literal; invalid UTF-8 becomes U+FFFD.
 std::string quote(std::string_view text);
 
 // A writer of JSON: `compact` on one line, `pretty` with two blanks per level.

@@ -30,7 +30,7 @@ std::string text_of(const AllowRule& rule);  // "10.1.0.0/16 tcp 5432 udp 53 exc
 
 constexpr std::size_t most_rules = 5000;
 constexpr std::size_t most_rule_parts = 64; // most ports, or most exceptions, of one rule
-// most ports and exceptions of all rules of a list together
+// Most ports and exceptions of all rules of a list together.
 constexpr std::size_t most_parts = 16384;
 constexpr std::size_t most_names = 256; // most names of a list: each one has to be resolved
 

@@ -33,7 +33,7 @@ constexpr std::array private_v4{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
 
 Prefix literal(const std::string& text)
 {
-    // cannot fail: the tables above, and text made from them
+    // Cannot fail: the tables above, and text made from them.
     return *Prefix::parse(text, Code::invalid_policy);
 }
 

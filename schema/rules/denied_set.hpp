@@ -14,7 +14,7 @@ struct DeniedSet {
     std::uint64_t packets = 0; // packets denied since the table was loaded
 };
 
-// most denied destinations of a record; beyond it the oldest are dropped
+// Most denied destinations of a record; beyond it the oldest are dropped.
 constexpr std::size_t most_denied = 4096;
 
 // Adds the set to the record: each destination once, with the time of its last attempt. Adding what

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the packets of a sealed or filtered run may do, as data. It is written into the record
-// before the first change to the host. The hooks carry it out and compare it with the kernel's
-// state, and `anchorhold check` asks it.
+// The network of a sealed or filtered run, as data: what its packets may do. It is written into the
+// record before the first change to the host. The hooks carry it out and compare it with the
+// kernel's state, and `anchorhold check` asks it.
 #pragma once
 
 #include "schema/rules/allow.hpp"

@@ -73,7 +73,7 @@ struct File {
     int other_end = -1;
 };
 
-// What a broker's listening socket answers.
+// The answer of a broker's listening socket.
 enum class Broker : std::uint8_t { answers, is_busy, is_away, refuses };
 
 struct World {

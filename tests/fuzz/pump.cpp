@@ -24,7 +24,7 @@ constexpr std::array<std::uint64_t, 8> sizes = {1, 7, 300, 4'096, 20'000, 65'536
 constexpr int epoll = 3; // no real descriptor: the model never looks at it
 
 std::vector<int> clients;
-// a fault was set, so some may have been reset without a reason of their own
+// A fault was set, so some may have been reset without a reason of their own.
 bool is_spoilt = false;
 struct Step {
     std::uint8_t what = 0;

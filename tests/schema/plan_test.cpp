@@ -206,7 +206,7 @@ TEST_CASE("a run filtered in place stays in its engine's network, and the engine
     CHECK(planned(over_veth(Egress::allowlist, {}), {}, GivenNetns::engines) == expected);
 
     expected.mounts = model_mounts();
-    // the relay still checks that it is not the host's
+    // The relay still checks that it is not the host's.
     expected.command_prefix = relayed_in_filtered;
     expected.exempt_relay = true;
     expected.free_low_ports = true;

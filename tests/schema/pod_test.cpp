@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container may share of its pod's network, over the whole domain: every wish beside every
-// network that a sandbox may hold, with two endpoints and two destinations each, compared with a
-// model of bit sets.
+// The part of its pod's network that a container may share, over the whole domain: every wish
+// beside every network that a sandbox may hold, with two endpoints and two destinations each,
+// compared with a model of bit sets.
 #include "schema/pod.hpp"
 
 #include <doctest/doctest.h>

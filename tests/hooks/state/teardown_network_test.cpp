@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What teardown asks of the function that removes a run's network, and what becomes of a run when
-// that fails.
+// Teardown and the function that removes a run's network: what teardown asks of it, and what
+// becomes of a run when it fails.
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"
 #include "hooks/state/teardown.hpp"

@@ -191,7 +191,7 @@ TEST_CASE("nothing there is nothing there, any number of times, and leaves no lo
     CHECK(torn(state) == TeardownOutcome::nothing_there);
     CHECK(torn(state, a_generation) == TeardownOutcome::nothing_there);
     check_nothing_left(state);
-    // left by a process that was killed as it released the lock
+    // Left by a process that was killed as it released the lock.
     scratch.file("state/locks/" + a_key().text(), 0600);
     CHECK(torn(state) == TeardownOutcome::nothing_there);
     check_nothing_left(state);

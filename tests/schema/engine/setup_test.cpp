@@ -258,7 +258,7 @@ TEST_CASE("C-11 containerd: BinaryName misspelt, or a table too high")
         containerd_dump(runtime_2("x", "BinaryNam = \"/usr/local/bin/anchorhold\""));
     const EngineSetup setup =
         read_setup(Engine::containerd, {{"dump", dump}}, {{"config.toml", dump}});
-    // x counts as ours, so a container is run below it
+    // x counts as ours, so a container is run below it.
     CHECK(names(setup) == std::vector<std::string>{"x"});
     CHECK(
         faults(setup) ==

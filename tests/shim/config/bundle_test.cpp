@@ -192,7 +192,7 @@ TEST_CASE("R10 a write that cannot finish leaves the old file and nothing beside
     place.file("config.json");
     const Bundle bundle = bundle_at(place.path());
     fs::remove(place / "config.json");
-    // nothing can be renamed over a directory that is not empty
+    // Nothing can be renamed over a directory that is not empty.
     place.folder("config.json/full", 0755);
     CHECK_FALSE(bundle.write_config("text", "new").has_value());
     CHECK(names_in(place.path()) == std::vector<std::string>{"config.json"});

@@ -25,7 +25,7 @@ struct Root {
         (void)scratch.file("usr/bin/text", 0755);
         (void)scratch.file("home/run", 0755);
         std::filesystem::create_symlink("/bin/sh", scratch / "usr/bin/link");
-        // the host has such a file, the image has not
+        // The host has such a file, the image has not.
         std::filesystem::create_symlink("/etc/passwd", scratch / "usr/bin/out");
         std::filesystem::create_symlink("loop", scratch / "usr/bin/loop");
         // This is /proc/self as seen from another pid namespace: it leads nowhere.

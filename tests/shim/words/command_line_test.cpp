@@ -246,7 +246,7 @@ TEST_CASE("our own options are taken out wherever they stand before the subcomma
                             "--ah-policy", "/p", "id"});
     CHECK_FALSE(got.wrong);
     CHECK(split({"--root", "create", "--ah-runtime=/r", "run"}).own.runtime == "/r");
-    // crun's short form
+    // crun's short form.
     CHECK(split({"--roo", "create", "--ah-runtime=/r", "run"}).own.runtime == "/r");
     CHECK(split({"exec", "id", "sh", "--ah-profile=x"}).own == OwnOptions{});
     CHECK(split({"--", "--ah-profile=x"}).rest == Words{"--", "--ah-profile=x"});
