@@ -237,7 +237,7 @@ TEST_CASE("teardown makes no rule at the host and no chain that stays, whatever 
             const auto guest = Prefix::parse("10.99.0.2", Code::network_setup_failed);
             REQUIRE(guest);
             run.network.guest = {*guest};
-            std::string made; // by the step before
+            std::string made; // the object that the step before made
             for (const Step& step : drop_host_rules(run, {true, true, true, true}, 1)) {
                 const int type = header_of(step.message)->nlmsg_type;
                 const bool of_tables = NFNL_SUBSYS_ID(type) == NFNL_SUBSYS_NFTABLES;
