@@ -47,7 +47,8 @@ Failure check_identity(const FileIdentity& host)
     struct statfs filesystem = {};
     if (stat(path, &found) != 0 || statfs(path, &filesystem) != 0)
         return {.doing = "look at", .subject = path, .number = errno};
-    // Anything else was mounted there by somebody who would like this check to pass.
+    // Refused: anything but a namespace was mounted there, by somebody who wants this check to
+    // pass.
     if (filesystem.f_type != NSFS_MAGIC)
         return {.doing = "look at", .subject = path, .why = "not a namespace"};
     if (is_same(host, found))
@@ -67,7 +68,7 @@ Failure check_namespace(const Options& options)
         return {};
     const Failure failed = check_identity(options.host_netns);
     if (failed.number == ENOENT && options.host_cookie_known)
-        return {}; // no /proc in this container; the cookie has answered
+        return {}; // this container has no /proc; the cookie has answered
     return failed;
 }
 

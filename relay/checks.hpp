@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the relay sees for itself before the command runs: that the createRuntime hook was here,
-// that this is not the host's network, and that what is mounted is what was looked at when the run
+// The checks that the relay makes itself before the command runs. The createRuntime hook was here.
+// The network is not the host's. The mounted directories are those that were looked at when the run
 // was admitted.
 #pragma once
 
@@ -10,20 +10,22 @@
 
 namespace anchorhold::relay {
 
-// Our network namespace is not the host's. Asked of /proc when an identity is known, of a socket
-// (SO_NETNS_COOKIE, Linux 5.14: needs no /proc and cannot be mounted over) when a cookie is; a
-// container without /proc and without a cookie is refused, since then nobody knows.
+// Refuses to run in the host's network namespace. /proc is asked when an identity is known, and a
+// socket when a cookie is known (SO_NETNS_COOKIE, Linux 5.14: it needs no /proc, and nothing can be
+// mounted over it). A container without /proc and without a cookie is refused, because then nothing
+// can be known.
 Failure check_namespace(const Options& options);
 
-// DIR/enforced holds the mark, and for a run that has one the IPv4 address of the host's end of its
-// link (network byte order; 0: none). Each in a line of its own, nothing else.
+// Checks that the file DIR/enforced holds the mark, and reads `gateway` from it: the IPv4 address
+// of the host's end of the run's link, in network byte order; 0: the run has no link. The mark and
+// the address stand in a line each, and nothing else is in the file.
 Failure check_mark(const Options& options, uint32_t& gateway);
-// The same of that file's content; what is wrong with it, or nullptr.
+// Checks the content of that file. Returns what is wrong with it, or nullptr.
 const char* read_enforced(const char* content, size_t size, const char* mark, uint32_t& gateway);
 
-// The endpoint's directory, open for fchdir(2) and compared with what was recorded. The socket
-// may be missing (its broker is being restarted; that is a matter of each connection), but what
-// stands in its place must be a socket.
+// Opens the endpoint's directory for fchdir(2) and compares it with what was recorded. The socket
+// may be missing, because its broker may be restarting, and each connection finds that out for
+// itself. But what stands in its place must be a socket.
 Failure open_directory(const Endpoint& endpoint, UniqueFd& directory);
 
 } // namespace anchorhold::relay

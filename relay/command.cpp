@@ -42,7 +42,7 @@ void add_word(Line& line, int number)
     line.add("errno ").add_number(number);
 }
 
-// What execve said about a file that is there: exec /bin/x: exec format error
+// Explains an error of execve for a file that is there: exec /bin/x: exec format error
 int explain_exec(const char* path, int number, Line& why)
 {
     why.add("exec ").add_printable(path).add(": ");
@@ -50,7 +50,8 @@ int explain_exec(const char* path, int number, Line& why)
     return number == ENOENT ? not_found : not_executable;
 }
 
-// What Go's exec.LookPath says: exec: "/bin/x": stat /bin/x: no such file or directory
+// Explains an error as Go's exec.LookPath does: exec: "/bin/x": stat /bin/x: no such file or
+// directory
 int explain_lookup(const char* name, int number, Line& why)
 {
     why.add("exec: ").add_quoted(name).add(": ");
@@ -60,7 +61,8 @@ int explain_lookup(const char* name, int number, Line& why)
     return number == ENOENT ? not_found : not_executable;
 }
 
-// A file that is there can still answer ENOENT: its interpreter is missing.
+// Returns whether the file is there. execve can answer ENOENT even then: the file's interpreter is
+// missing.
 bool exists(const char* path)
 {
     return access(path, F_OK) == 0;

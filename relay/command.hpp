@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command as execve(2) sees it: found in the container's PATH as runc finds it, with the
-// environment byte for byte except LISTEN_PID.
+// The execution of the command: found in the container's PATH as runc finds it, with the
+// environment byte for byte, except LISTEN_PID.
 #pragma once
 
 #include "relay/failure.hpp"
@@ -10,17 +10,19 @@
 
 namespace anchorhold::relay {
 
-// The next element of a PATH joined with `name`; moves `path` on, to nullptr after the last. An
-// empty element is the working directory. false: this element makes too long a name.
+// Joins the next element of a PATH with `name`, and moves `path` on, to nullptr after the last. An
+// empty element is the working directory. Returns false when the name becomes too long.
 bool next_candidate(const char*& path, const char* name, char (&candidate)[PATH_MAX]);
 
-// sd_listen_fds(3): descriptors are meant for the process LISTEN_PID names. Where it names `from`,
-// the entry of `environment` is replaced by `replacement`, filled in to name `to`.
+// Changes the process that LISTEN_PID names from `from` to `to`. Descriptors are meant for the
+// process that it names (sd_listen_fds(3)). The entry of `environment` then points to
+// `replacement`, which must live as long.
 void rename_listen_pid(char** environment, pid_t from, pid_t to, char (&replacement)[40]);
 
-// Returns only if it could not: 127 for a command that is not there, 126 for one that cannot run,
-// with the words runc has for it, by which engines tell the two. No shell is tried on ENOEXEC.
-// A file that may not be executed is passed over in PATH, and reported if nothing else is found.
+// Executes the command, and returns only if that failed: 127 for a command that is not there, 126
+// for one that cannot run. `why` gets runc's words, because engines tell the two cases apart by
+// them. No shell is tried on ENOEXEC. A file in PATH that may not be executed is passed over, and
+// reported if no other is found.
 int execute(char** command, char** environment, Line& why);
 
 } // namespace anchorhold::relay

@@ -13,7 +13,7 @@
 namespace anchorhold::relay {
 namespace {
 
-// The directory that the process is in, as an index of descriptors; -1: some other.
+// The descriptor of the directory that the process is in; -1: another one.
 int current_directory = -1;
 
 bool enter(int directory)
@@ -26,7 +26,8 @@ bool enter(int directory)
     return true;
 }
 
-// The kernel doubles it. A Unix socket has a fifth less by default, which costs uploads a tenth.
+// The size before the kernel doubles it. A Unix socket has a fifth less by default, which costs
+// uploads a tenth of their speed.
 constexpr int send_buffer = 256 << 10;
 
 UniqueFd new_socket(int family)
@@ -37,7 +38,7 @@ UniqueFd new_socket(int family)
 Answer dial_tcp(const sockaddr_in& target, UniqueFd& socket)
 {
     if (!socket) {
-        constexpr int more_syns = 2; // after 1 and 3 s; given up at 7
+        constexpr int more_syns = 2; // sent after 1 and 3 s; given up after 7 s
         socket = new_socket(AF_INET);
         if (!socket || prepare_tcp(socket.get()) != 0 ||
             setsockopt(socket.get(), IPPROTO_TCP, TCP_SYNCNT, &more_syns, sizeof more_syns) != 0)

@@ -16,8 +16,8 @@ unsigned number_at(const uint8_t* bytes)
     return static_cast<unsigned>(bytes[0]) << 8 | bytes[1];
 }
 
-// The offset behind the name at `at`, 0 if it is malformed. A pointer ends a name; the question
-// has nothing before it to point to.
+// Returns the offset behind the name at `at`; 0: the name is malformed. A pointer ends a name. It
+// is malformed in the question, which has nothing before it to point to.
 size_t skip_name(const uint8_t* query, size_t size, size_t at)
 {
     const size_t start = at;

@@ -17,7 +17,8 @@ constexpr size_t query_limit = 2 + 512;
 
 } // namespace
 
-// Not in the object: that holds descriptors, which begin as -1, so all of it lies in the file.
+// Returns the buffer of a client's query. It is not a member, because the object holds descriptors,
+// which begin as -1. So the whole object is stored in the program file, and this buffer is not.
 uint8_t* DnsServer::query_of(const Client& client)
 {
     static uint8_t queries[most_clients][query_limit];
@@ -32,7 +33,8 @@ void DnsServer::open(int epoll)
     connections_.ready = listener_ready;
     connections_.server = this;
     if (open_listener(Loopback::v4, Transport::udp, port, datagrams_.socket) == 0)
-        (void)watch(epoll, datagrams_.socket.get(), EPOLLIN, datagrams_); // unwatched: as unbound
+        // On failure it is as if unbound.
+        (void)watch(epoll, datagrams_.socket.get(), EPOLLIN, datagrams_);
     if (open_listener(Loopback::v4, Transport::tcp, port, connections_.socket) == 0)
         (void)watch(epoll, connections_.socket.get(), EPOLLIN | EPOLLET, connections_);
 }
@@ -55,7 +57,8 @@ void DnsServer::datagram_ready(Watch& self, uint32_t)
         if (reply_size == 0)
             continue;
         const auto* to = reinterpret_cast<const sockaddr*>(&from);
-        (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL, to, from_size); // lost: asked again
+        // When it is lost, the client asks again.
+        (void)sendto(fd, reply, reply_size, MSG_NOSIGNAL, to, from_size);
     }
 }
 
@@ -83,8 +86,9 @@ void DnsServer::admit(UniqueFd socket)
         client.socket = UniqueFd();
 }
 
-// Edge-triggered, so that without a descriptor left it does not spin. The event of a client whose
-// place was taken in the same batch finds the new one, whose read then says EAGAIN.
+// Accepts what is there. The listener is edge-triggered, so that it does not spin when no
+// descriptor is left. An event may concern a client whose place was taken in the same batch. It
+// then finds the new client, whose read says EAGAIN.
 void DnsServer::listener_ready(Watch& self, uint32_t)
 {
     auto& listener = static_cast<Listener&>(self);
@@ -97,7 +101,7 @@ void DnsServer::listener_ready(Watch& self, uint32_t)
     }
 }
 
-// Answers the queries that are complete; false: the client is not worth keeping.
+// Answers the queries that are complete. Returns false when the client has to be closed.
 bool DnsServer::answer(Client& client)
 {
     uint8_t* query = query_of(client);
@@ -126,7 +130,7 @@ void DnsServer::client_ready(Watch& self, uint32_t)
 {
     auto& client = static_cast<Client&>(self);
     if (!client.socket)
-        return; // closed by an event of the same batch
+        return; // an event of the same batch has closed it
     const ssize_t size =
         recv(client.socket.get(), query_of(client) + client.size, query_limit - client.size, 0);
     if (size < 0 && errno == EAGAIN)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 127.0.0.1:53, over UDP and TCP. Bounded: at most 16 connections, each with room for one query;
-// a new one takes the place of the longest idle, and whoever does not read its answer is closed.
+// The DNS server at 127.0.0.1:53, over UDP and TCP. It is bounded to 16 connections, each with room
+// for one query. A new connection takes the place of the one that was idle longest. A client that
+// does not read its answer is closed.
 #pragma once
 
 #include "relay/dns.hpp"
@@ -9,15 +10,15 @@
 
 namespace anchorhold::relay {
 
-// One per process, and it stays where it is: events point into it.
+// The server, one per process. It must not move, because events point into it.
 class DnsServer {
 public:
     DnsServer() = default;
     DnsServer(const DnsServer&) = delete;
     DnsServer& operator=(const DnsServer&) = delete;
 
-    // Binds what it can. Without port 53 a look-up is refused by the kernel, which is instant too,
-    // so there is nothing to report.
+    // Binds what it can. There is nothing to report: where port 53 cannot be had, the kernel
+    // refuses look-ups at once, which is as good.
     void open(int epoll);
 
 private:
@@ -28,7 +29,7 @@ private:
     struct Client : Watch {
         UniqueFd socket;
         uint64_t used_at = 0;
-        size_t size = 0; // of what of its query has come
+        size_t size = 0; // bytes of its query that have come
         DnsServer* server = nullptr;
     };
     static void datagram_ready(Watch& self, uint32_t events);

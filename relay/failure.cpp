@@ -13,8 +13,8 @@ struct OwnWord {
     const char* text;
 };
 
-// Not strerror: engines search error texts for "permission denied" and "no such file" and then
-// tell their user that the command was missing.
+// Our words for errors, instead of strerror's. Engines search error texts for "permission denied"
+// and "no such file", and then tell their user that the command was missing.
 constexpr OwnWord own_words[] = {
     {EACCES, "file permissions forbid it (EACCES)"},
     {EADDRINUSE, "already in use (EADDRINUSE)"},
@@ -99,7 +99,8 @@ Line& Line::add_quoted(const char* text)
 void Line::print(int fd)
 {
     bytes_[size_] = '\n';
-    // One write, so that lines of several processes do not mix. Nobody to tell if it fails.
+    // Written in one call, so that lines of several processes do not mix. If it fails, there is
+    // nobody to tell.
     (void)!write(fd, bytes_, size_ + 1);
     bytes_[size_] = '\0';
 }

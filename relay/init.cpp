@@ -37,7 +37,7 @@ void close_range_of(unsigned first, unsigned last)
 {
     if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
         return;
-    // Before Linux 5.9, or under a seccomp profile that does not know the call.
+    // The way before Linux 5.9, or under a seccomp profile that does not know the call.
     constexpr rlim_t most = 65'536;
     rlimit limit = {};
     (void)getrlimit(RLIMIT_NOFILE, &limit); // cannot fail
@@ -46,7 +46,8 @@ void close_range_of(unsigned first, unsigned last)
         const UniqueFd closed(static_cast<int>(fd));
 }
 
-// From here on no ptrace(2) and no pidfd_getfd(2) of either process, until the command's execve.
+// Prepares the fork. From here until the command's execve neither process can be reached by
+// ptrace(2) or pidfd_getfd(2).
 Failure prepare_fork(const char* doing, Start& start, UniqueFd& for_relay, UniqueFd& for_command)
 {
     int ends[2];
@@ -70,7 +71,7 @@ void fill_standard_descriptors()
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
         if (fcntl(fd, F_GETFD) == -1)
-            (void)open_null().release(); // the lowest free number is this one
+            (void)open_null().release(); // gets the lowest free number, which is fd
     }
 }
 
@@ -101,7 +102,7 @@ Failure fork_relay(Start& start)
     UniqueFd for_command;
     if (const Failure failed = prepare_fork(doing, start, for_relay, for_command))
         return failed;
-    // fork(2) with an exit signal of 0; one thread, so there is nothing for libc to hear of.
+    // This is fork(2) with an exit signal of 0. There is only one thread, so libc need not be told.
     const long pid = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (pid < 0)
         return {.doing = doing, .number = errno};
@@ -121,7 +122,8 @@ Word await_word(const Start& start)
     const bool forked = getpid() != start.first;
     bool orphaned = false;
     if (forked && start.first != 1) {
-        // Set after the relay's death it would never come: so look whether it still is our parent.
+        // The signal would never come if the relay had died before this call, so look whether it is
+        // still our parent.
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); // cannot fail
         orphaned = getppid() != start.first;
     }
@@ -154,18 +156,19 @@ void leave_inheritance(const Start& start)
     rlimit limit = {};
     (void)getrlimit(RLIMIT_NOFILE, &limit); // cannot fail
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); // fewer connections then
+    (void)setrlimit(RLIMIT_NOFILE, &limit); // on failure there are fewer connections
 }
 
 Failure drop_privileges()
 {
     constexpr const char* doing = "drop capabilities";
-    // Needs CAP_SETPCAP, hence first; without it the set is not ours to use anyway.
+    // Needs CAP_SETPCAP, so it comes first. Without that capability nobody here can use the
+    // bounding set.
     for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;)
         ++capability;
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-    if (syscall(SYS_capset, &header, none) != 0) // takes the ambient set along
+    if (syscall(SYS_capset, &header, none) != 0) // clears the ambient set too
         return {.doing = doing, .number = errno};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return {.doing = doing, .number = errno};
@@ -176,7 +179,7 @@ void close_standard_descriptors()
 {
     const UniqueFd null = open_null();
     for (int fd = STDIN_FILENO; null && fd <= STDERR_FILENO; ++fd)
-        (void)dup2(null.get(), fd); // both are open: cannot fail
+        (void)dup2(null.get(), fd); // both are open, so this cannot fail
 }
 
 Failure Init::open(int epoll, pid_t command)
@@ -210,7 +213,8 @@ void Init::signals_ready(Watch& self, uint32_t)
     }
 }
 
-// The value that sigqueue(3) sends along is kept. A command that has just ended is not an error.
+// Forwards a signal, with the value that sigqueue(3) sends along. It is no error when the command
+// has just ended.
 void Init::forward(const signalfd_siginfo& signal) const
 {
     const auto number = static_cast<int>(signal.ssi_signo);
@@ -231,7 +235,8 @@ void Init::reap()
         if (pid == command_)
             exit_status_ = status_of(status);
     }
-    // Reaped behind our back (it ended before SIGCHLD was ours): there is no status to pass on.
+    // The command ended before SIGCHLD had its default, and the kernel reaped it: there is no
+    // status to pass on.
     if (pid < 0 && errno == ECHILD && !has_ended())
         exit_status_ = 125;
 }

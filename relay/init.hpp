@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first process of a container owes the command it stands in front of: that nobody can
-// tell the difference.
+// The duties of a container's first process towards the command that it stands in front of: the
+// command must see no difference.
 //
-// Order. Descriptors 0-2 that are closed are filled, so that nothing of ours takes their numbers.
-// DUMPABLE goes off, every signal is blocked, the terminal is given up - and then the command's
-// process is forked, before anything else is opened, raised or changed. So its descriptors, limits,
-// dispositions, umask and directory are the original ones by construction, not by restoring them;
-// only the signal mask is put back. It then waits on a pipe. Meanwhile the relay closes what it
-// inherited, looks around, listens, drops every capability, and only then writes the byte that lets
-// the command go; if it cannot, the pipe closes and the command's process ends without having run
-// anything. DUMPABLE must be off before the fork: a static command that starts at once won the race
-// for ptrace and pidfd_getfd when it was switched off after (measured). The command's own execve
-// switches it on again for the command.
+// Order. First, descriptors 0-2 are filled where they are closed, so that nothing of ours takes
+// their numbers. Then DUMPABLE is switched off, every signal is blocked and the terminal is given
+// up. Then the command's process is forked, before anything else is opened, raised or changed. So
+// its descriptors, limits, signal dispositions, umask and directory need not be restored: they are
+// still the original ones. Only the signal mask is put back. The command's process then waits on a
+// pipe. Meanwhile the relay closes what it inherited, checks, listens and drops every capability.
+// Only then does it write the byte that lets the command go. If it cannot, the pipe closes, and the
+// command's process ends without having run anything. DUMPABLE must be off before the fork. When it
+// was switched off after it, a static command that starts at once was faster, and could use ptrace
+// and pidfd_getfd on the relay (measured). The command's own execve switches it on again for the
+// command.
 //
-// Signals. All are blocked and read from a signalfd; all but SIGCHLD are passed to the command
-// alone, as the runtime's kill reaches the first process alone when there is no relay. The masks
-// are set by the bare system call: libc keeps 32 and 33 for itself and would leave them out.
-// SIGCHLD may have been inherited as ignored, which would reap children behind our back; it is set
-// to its default here, after the fork, and stays ignored for the command.
+// Signals. All are blocked and read from a signalfd. All but SIGCHLD are passed to the command
+// alone, because the runtime's kill reaches only the first process when there is no relay. The
+// masks are set by the bare system call: libc keeps signals 32 and 33 for itself and would leave
+// them out. SIGCHLD may have been inherited as ignored; the kernel would then reap children before
+// we see them. So it is set to its default here, after the fork, and stays ignored for the command.
 //
-// End. waitpid(2) alone decides, in a loop, because SIGCHLDs merge: the command's end is ours,
-// with its status or 128 + the signal; orphans are reaped on the way. If the relay dies, the kernel
-// takes everything with it where it is process 1, and PDEATHSIG the command where it is not; there
-// it also becomes the subreaper, so that orphans come to it.
+// End. Only waitpid(2) decides, in a loop, because SIGCHLDs merge. When the command ends, the relay
+// ends with its status, or with 128 + the signal. Orphans are reaped on the way. If the relay dies,
+// the kernel ends everything in the container where the relay is process 1. Where it is not,
+// PDEATHSIG ends the command, and the relay becomes the subreaper, so that orphans come to it.
 //
 // Step-aside mode is for a command that must be process 1 itself (systemd, s6-svscan). Then the
-// sides change: the process that was started waits for the byte and becomes the command, and the
-// relay is its child, by clone(2) with no exit signal. wait(2) without __WALL or __WCLONE, that is
-// any init's, does not see such a child, neither alive nor dead; a double fork would not do, as
-// what is reparented to process 1 gets SIGCHLD for its exit signal (kernel/exit.c,
-// reparent_leader). It leads a session of its own without a terminal, blocks every signal, so that
-// only SIGKILL ends it and SIGSTOP holds it, and dies with the pid namespace.
+// roles change: the process that was started waits for the byte and becomes the command, and the
+// relay is its child, made by clone(2) without an exit signal. wait(2) without __WALL or __WCLONE,
+// as every init calls it, does not see such a child, neither alive nor dead. A double fork would
+// not do: a process that is reparented to process 1 gets SIGCHLD as its exit signal (kernel/exit.c,
+// reparent_leader). The relay leads a session of its own without a terminal and dies with the pid
+// namespace. It blocks every signal, so only SIGKILL ends it and SIGSTOP stops it.
 #pragma once
 
 #include "relay/failure.hpp"
@@ -45,40 +46,49 @@ namespace anchorhold::relay {
 
 enum class Role : uint8_t { relay, command };
 
-// The two processes, as each sees it after the fork.
+// The two processes, as each of them sees it after the fork.
 struct Start {
     Role role = Role::relay;
     pid_t first = 0;          // the process that was started
-    pid_t command = 0;        // known to the relay that forked it
+    pid_t command = 0;        // known only to a relay that forked it
     uint64_t signal_mask = 0; // as inherited
-    UniqueFd go;              // the relay's end to write, the command's to read
+    UniqueFd go; // the writing end in the relay, the reading end in the command's process
 };
 
 void fill_standard_descriptors();
 Failure fork_command(Start& start);
-// Step-aside mode; refused to all but process 1, as nothing would end the relay with the command.
+// Forks for step-aside mode. Refuses when this is not process 1, because nothing would end the
+// relay with the command.
 Failure fork_relay(Start& start);
 
-enum class Word : uint8_t { go, refused, none };
-// In the relay: go, or that it has given up and said why. A command killed meanwhile is reaped.
+// The relay's word to the command's process.
+enum class Word : uint8_t {
+    go,      // run the command
+    refused, // the relay has given up and said why
+    none,    // the relay ended without a word
+};
+// In the relay: tells the command's process to go, or that the relay has given up and said why.
+// A process that was killed meanwhile is reaped by the relay.
 void give_word(Start& start, Word word);
-// In the command's process: own session and terminal where it was forked; none when the relay has
-// ended without a word.
+// In the command's process: waits for the relay's word. Where the process was forked, it gets a
+// session of its own and the terminal. Returns `none` when the relay ended without a word.
 Word await_word(const Start& start);
 
-// In the relay of step-aside mode. systemd's last sweep waits for what TERM did not end, 90 s by
-// default, but passes over root's processes whose name begins with '@' (its documentation, "Root
-// Storage Daemons"): `name` is argv[0] and gets one.
+// In the relay of step-aside mode: starts a session without a terminal, and changes the first
+// letter of `name`, which is argv[0], to '@'. systemd's last sweep waits for processes that TERM
+// did not end, 90 s by default. It passes over processes of root whose name begins with '@' (its
+// documentation, "Root Storage Daemons").
 void step_aside(char* name);
 
-// In the relay. Closes what was inherited from 3 on and raises RLIMIT_NOFILE to its hard limit.
+// In the relay: closes the descriptors from 3 on that it inherited, and raises RLIMIT_NOFILE to its
+// hard limit.
 void leave_inheritance(const Start& start);
-// No capability, no way to gain one.
+// Drops every capability, and every way to gain one.
 Failure drop_privileges();
-// 0-2 become /dev/null: an open stdout of ours would keep a log's reader waiting.
+// Makes 0-2 /dev/null: while we hold stdout open, a reader of the log would wait.
 void close_standard_descriptors();
 
-// Forwards and reaps. Stays where it is: events point into it.
+// The init: forwards signals and reaps. It must not move, because events point into it.
 class Init : Watch {
 public:
     Init() = default;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets on the container's loopback. Never SO_REUSEPORT: a process of the same uid could join
-// the group and take the agent's connections. SO_REUSEADDR only spares a restarted container the
-// TIME_WAIT of its predecessor in the same namespace; two that listen still exclude each other.
+// Sockets on the container's loopback. SO_REUSEPORT is never set: a process of the same uid could
+// join the group and take the agent's connections. SO_REUSEADDR is set: with it a restarted
+// container need not wait for the TIME_WAIT of its predecessor in the same namespace. Two listening
+// sockets still exclude each other.
 #pragma once
 
 #include "schema/unique_fd.hpp"
@@ -10,10 +11,13 @@
 
 namespace anchorhold::relay {
 
-enum class Loopback : uint8_t { v4, v6 }; // 127.0.0.1, ::1
+enum class Loopback : uint8_t {
+    v4, // 127.0.0.1
+    v6, // ::1
+};
 enum class Transport : uint8_t { tcp, udp };
 
-// A non-blocking socket bound to PORT, listening if it is TCP. 0 or an errno.
+// Opens a non-blocking socket bound to PORT, which listens if it is TCP. Returns 0 or an errno.
 int open_listener(Loopback address, Transport transport, uint16_t port, UniqueFd& socket);
 
 } // namespace anchorhold::relay

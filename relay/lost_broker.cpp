@@ -28,7 +28,8 @@ void LostBroker::open(Pump& pump, unsigned routes, pid_t command, int64_t after,
     grace_ = grace * 1000;
 }
 
-// A command that has just ended is reaped all the same.
+// Sends KILL when it is due. A command that has just ended is not yet reaped, so its pid is still
+// its own.
 int LostBroker::stop_in_time(int64_t now)
 {
     if (killed_)
@@ -40,7 +41,8 @@ int LostBroker::stop_in_time(int64_t now)
     return -1;
 }
 
-// Milliseconds until it wants to be asked again. Who has come back is away no more.
+// Asks the broker itself when the time is over, and stops the command if nobody listens. Returns
+// the milliseconds until it is to be called again. A broker that answers is not away any more.
 int LostBroker::ask_at_last(int at, int64_t now)
 {
     if (asked_ == at && now < ask_at_)

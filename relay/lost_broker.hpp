@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy "on_broker_lost": "stop". A broker is lost when a client found nobody listening, and so
-// did we when we asked once more after the time the policy gives; a run that asks for nothing
-// misses nothing, so nobody is asked before a client has been. Then the command gets TERM, and KILL
-// after the grace; however it ends, the run's exit status is the relay's own 125.
+// The policy "on_broker_lost": "stop". A broker is lost in two steps: a client found nobody
+// listening, and we found nobody when we asked again after the time that the policy gives. Nobody
+// is asked before a client has been there, because a run that asks for nothing misses nothing. Then
+// the command gets TERM, and KILL after the grace. However it ends, the exit status of the run is
+// the relay's own 125.
 #pragma once
 
 #include "relay/pump.hpp"
@@ -13,12 +14,14 @@ namespace anchorhold::relay {
 
 class LostBroker {
 public:
-    // Times in seconds. `pump` and the command's process stay as long as this is asked.
+    // Starts the watch. Times are in seconds. `pump` and the command's process must live as long as
+    // this object is used.
     void open(Pump& pump, unsigned routes, pid_t command, int64_t after, int64_t grace);
 
-    // To be called between two waits: milliseconds until it wants to be called again, -1 for never.
+    // Does what is due; to be called between two waits. Returns the milliseconds after which it is
+    // to be called again; -1: never.
     int tick();
-    // The route whose broker was lost, for which the command was stopped; -1: none.
+    // Returns the route whose broker was lost, for which the command was stopped; -1: none.
     int route() const { return route_; }
 
 private:
@@ -33,7 +36,7 @@ private:
     int64_t grace_ = 0;
     int64_t kill_at_ = 0;
     int route_ = no_route;
-    int asked_ = no_route; // whose broker has not answered yet
+    int asked_ = no_route; // the route whose broker we asked and that has not answered yet
     int64_t ask_at_ = 0;
     UniqueFd question_;
     bool killed_ = false;

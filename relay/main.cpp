@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// anchorhold-relay, the first process of a confined container: carries 127.0.0.1:PORT to a
+// anchorhold-relay, the first process of a confined container. It carries 127.0.0.1:PORT to a
 // broker's Unix socket, or to a port of the host's end of the link, and is init for the command.
 //
-// It says one line and exits 125 if anything of its own fails, before the command has run. Checks
-// go from the cheap and telling to those that need mounts: arguments, fork, network namespace and
-// mark (if given), listening, and only then the endpoints' directories and, in a run of the shim's,
-// whether their brokers may be connected to. So this, asked anywhere
-// while PORT is held, answers 125 and names the port, which proves that the binary runs here:
+// If anything of its own fails, it prints one line and exits with 125, before the command has run.
+// The cheap checks that tell most come first, those that need mounts last: arguments, fork, network
+// namespace and mark (if given), listening, then the endpoints' directories, and in a run of the
+// shim whether their brokers may be connected to. So the following command, called anywhere while
+// PORT is in use, exits with 125 and names the port. That proves that the binary runs here:
 //
 //   anchorhold-relay --endpoint PORT=/any/thing -- true
 //
-// With --step-aside the command is process 1 and this a child that it does not see (init.hpp).
+// With --step-aside the command is process 1, and the relay a child that it does not see
+// (init.hpp).
 //
-// Nothing is printed once the command runs; its descriptors are its own.
+// The relay prints nothing once the command runs, because its descriptors are its own.
 #include "relay/checks.hpp"
 #include "relay/command.hpp"
 #include "relay/dns_server.hpp"
@@ -34,8 +35,8 @@ namespace {
 
 constexpr int own_failure = 125;
 
-// Static, as events point into it; constinit, as an initialiser that runs would write to pages
-// that are zero for free.
+// The state of the process. It is static, because events point into it. It is constinit, because an
+// initialiser that runs would write to pages that are zero for free.
 constinit Options options = {};
 constinit Pump pump;
 constinit Init init;
@@ -63,7 +64,7 @@ Failure listen_for(const Endpoint& endpoint, Route& route)
         return failed;
     UniqueFd v6;
     if (open_listener(Loopback::v6, Transport::tcp, endpoint.port, v6) != 0)
-        return {}; // IPv6 may be missing in any way; agents are told 127.0.0.1
+        return {}; // IPv6 may be missing in part or whole; agents are told 127.0.0.1
     return pump.add_listener(UniqueFd(v6.release()), route);
 }
 
@@ -88,8 +89,9 @@ Failure find_target(unsigned number, uint32_t gateway)
     return {};
 }
 
-// A socket that may not be connected to looks like any other: only connect(2) asks the host's
-// security modules (security(7): unix_stream_connect). Whether somebody listens is no matter here.
+// Refuses a socket that may not be connected to. It looks like any other: only connect(2) asks the
+// host's security modules (security(7): unix_stream_connect). Here it does not matter whether
+// somebody listens.
 Failure try_broker(const Endpoint& endpoint, const Target& target)
 {
     UniqueFd socket;
@@ -101,7 +103,7 @@ Failure try_broker(const Endpoint& endpoint, const Target& target)
                    "of the host"};
 }
 
-// With what rights are left, as every later connection.
+// Tries every broker, with the rights that are left, as later connections do.
 Failure try_brokers()
 {
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
@@ -148,10 +150,11 @@ Failure set_up(int epoll, const Start& start)
     if (const Failure failed = drop_privileges())
         return failed;
     return options.inside != nullptr ? try_brokers()
-                                     : Failure{}; // by hand, nobody was asked before
+                                     // Called by hand, so nobody checked the brokers before.
+                                     : Failure{};
 }
 
-// Of two times to wait, -1 being for ever.
+// Returns the shorter of two times to wait; -1 is for ever.
 int sooner(int one, int other)
 {
     return one < 0 || (other >= 0 && other < one) ? other : one;
@@ -167,7 +170,8 @@ int tell_of_lost(int log)
         .add_number(options.lost_after)
         .add(" s, so the command was stopped");
     pollfd room = {log, POLLOUT, 0};
-    if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) // else a stalled reader holds us
+    // Otherwise a reader that stalls would block us.
+    if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
         line.print(log);
     return own_failure;
 }
@@ -185,7 +189,7 @@ int run_relay(Start& start, char* name)
         give_word(start, Word::refused);
         return status;
     }
-    UniqueFd log; // for the one thing that may have to be said later
+    UniqueFd log; // kept for the one message that may come later
     if (options.stop_when_lost) {
         log = UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
         lost.open(pump, options.endpoint_count, start.command, options.lost_after,

@@ -11,7 +11,7 @@ Failure usage(const char* subject, const char* why)
     return {.doing = "read argument", .subject = subject, .why = why};
 }
 
-// "DEVICE:INODE", both decimal.
+// Reads "DEVICE:INODE", both decimal.
 bool parse_identity(const char* text, FileIdentity& identity)
 {
     const char* colon = strchr(text, ':');
@@ -22,7 +22,8 @@ bool parse_identity(const char* text, FileIdentity& identity)
            parse_number(colon + 1, strlen(colon + 1), UINT64_MAX, identity.inode);
 }
 
-// A path may hold '@' too: only a tail that reads as an identity is one.
+// Cuts the identity off a path and returns the size of the path. A path may hold '@' too, so only a
+// tail that reads as an identity is one.
 size_t take_identity(const char* path, FileIdentity& identity)
 {
     const char* at = strrchr(path, '@');

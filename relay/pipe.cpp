@@ -11,17 +11,18 @@
 namespace anchorhold::relay {
 namespace {
 
-// So a stalled stream holds no more than this. A slot of a pipe takes a fragment of a packet, a
-// page or several.
+// The size of a pipe, and so the most that a stalled stream holds. One slot of a pipe takes a
+// fragment of a packet, which is one page or several.
 constexpr int most = 256 << 10;
 
 Pipe spare = {};
 bool has_spare = false;
 bool given_up = false;
 
-// splice(2) knows no MSG_NOSIGNAL, and may raise it behind a success: a part was taken, then the
-// reader left. It is pending for this thread, and taken before whoever reads signals hears of it;
-// one that somebody sent to the process comes after it, and goes back.
+// Takes back a SIGPIPE that our splice(2) raised. The call knows no MSG_NOSIGNAL, and may raise the
+// signal even when it succeeds: a part was taken, then the reader left. That signal is pending for
+// this thread, and it is taken here before a reader of signals hears of it. One that somebody sent
+// to the process comes after it, and is sent again.
 void swallow_sigpipe()
 {
     sigset_t pipe_only;
@@ -45,7 +46,7 @@ bool take_pipe(Pipe& pipe)
     int ends[2];
     if (given_up || pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
         return false;
-    (void)fcntl(ends[0], F_SETPIPE_SZ, most); // over quota it keeps what it has
+    (void)fcntl(ends[0], F_SETPIPE_SZ, most); // over quota it keeps the size it has
     pipe = {ends[0], ends[1]};
     return true;
 }

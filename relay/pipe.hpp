@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TCP brings in bulk need not be copied: splice(2) moves it from one socket through a pipe to
-// the other by passing the kernel's pages on. Of the relay's own CPU time that costs a half to a
-// third (integration/bench); for small messages it costs more. From a Unix socket it costs twice
-// what copying does with a buffer of 256 KiB.
+// The pipes for bulk data. Bulk data from TCP need not be copied: splice(2) moves it from one
+// socket through a pipe to the other by passing on the kernel's pages. That saves the relay a half
+// to a third of its CPU time (integration/bench). For small messages it costs more than copying.
+// From a Unix socket it costs twice what copying with a buffer of 256 KiB does.
 //
-// A pipe is held only while there is something in it. The last one emptied is kept for whoever is
-// next, until a connection ends: an idle relay has none. Where none is to be had (out of
-// descriptors) bytes are copied as ever. The user's quota of pipe pages, which the agent's own
-// processes share (pipe-user-pages-soft), makes pipes small, never impossible.
+// A stream holds a pipe only while there is something in it. The pipe that was emptied last is kept
+// for the next user until a connection ends, so an idle relay has none. Where there is no pipe to
+// be had (out of descriptors), bytes are copied. The user's quota of pipe pages
+// (pipe-user-pages-soft), which the agent's own processes share, makes pipes small, but never
+// impossible.
 #pragma once
 
 #include <stddef.h>
@@ -20,21 +21,24 @@ struct Pipe {
     int write_end;
 };
 
-// An empty one, or false.
+// Hands out an empty pipe; false: there is none.
 bool take_pipe(Pipe& pipe);
-// Takes an empty one back.
+// Takes an empty pipe back.
 void give_pipe(const Pipe& pipe);
 void close_pipe(const Pipe& pipe);
 void close_spare_pipe();
 
-// The container's seccomp profile, which is ours too, may refuse splice(2): then nobody gets a pipe
-// any more. `number` is fill_pipe's errno; true if it says so.
+// Stops the use of pipes if `number`, the errno of fill_pipe, says that splice(2) is not allowed,
+// and returns whether it does. The container's seccomp profile, which holds for us too, may refuse
+// the call.
 bool give_up_pipes(int number);
 
-// As much as is there and fits, without waiting. As read(2), except that 0 does not mean the end:
-// nothing came, for instance because urgent data stands in the way.
+// Moves as much as is there and fits into the pipe, without waiting. Returns as read(2) does,
+// except that 0 does not mean the end. It means that nothing came, for instance because urgent data
+// stands in the way.
 ssize_t fill_pipe(const Pipe& pipe, int from);
-// As write(2), without waiting. SIGPIPE must be blocked or ignored.
+// Moves `size` bytes out of the pipe, without waiting, and returns as write(2) does. SIGPIPE must
+// be blocked or ignored.
 ssize_t drain_pipe(const Pipe& pipe, int to, size_t size);
 
 } // namespace anchorhold::relay

@@ -48,7 +48,7 @@ Failure Pump::add_listener(UniqueFd socket, Route& route)
     listener.route = &route;
     route.pump = this;
     listener.socket = UniqueFd(socket.release());
-    // Accepted sockets inherit it, which saves three calls for each.
+    // Accepted sockets inherit the options, which saves three calls for each of them.
     if (const int number = prepare_tcp(listener.socket.get()); number != 0)
         return {.doing = doing, .number = number};
     if (const int number = watch(epoll_, listener.socket.get(), EPOLLIN, listener); number != 0)
@@ -103,7 +103,7 @@ void Pump::client_ready(Watch& self, uint32_t events)
     auto& client = static_cast<Side&>(self);
     Stream& stream = *client.stream;
     if (stream.phase == Phase::ended)
-        return; // by an event of the same batch
+        return; // an event of the same batch has ended it
     note(client, events);
     Pump& pump = *stream.route->pump;
     if (stream.phase == Phase::open) {
@@ -145,7 +145,8 @@ void Pump::accept_batch(Listener& listener)
     }
 }
 
-// Without a descriptor left: resets one client with the help of the reserve. 0, or accept's errno.
+// Resets one client with the help of the reserve, when no descriptor is left. Returns 0, or the
+// errno of accept.
 int Pump::shed(const Listener& listener)
 {
     reserve_ = UniqueFd();
@@ -176,7 +177,7 @@ void Pump::resume(Listener& listener)
     if (!reserve_)
         reserve_ = spare_descriptor();
     if (rewatch(epoll_, listener.socket.get(), EPOLLIN, listener) != 0)
-        return; // still paused, tried again by the next tick
+        return; // still paused; the next tick tries again
     listener.paused = false;
     --paused_;
 }
@@ -238,7 +239,7 @@ void Pump::drop_ended(Route& route)
         queue(*dequeue(route));
 }
 
-// Asks for one after the other until one is told to wait.
+// Dials for one client after the other until one has to wait.
 void Pump::retry(Route& route, int64_t now)
 {
     for (drop_ended(route); route.head != nullptr; drop_ended(route)) {
@@ -265,7 +266,7 @@ void Pump::retry(Route& route, int64_t now)
     route.socket = UniqueFd();
 }
 
-// Gives up those who came before `deadline`; they stand in front.
+// Gives up the clients that came before `deadline`; they stand in front.
 void Pump::expire(Route& route, int64_t deadline)
 {
     for (drop_ended(route); route.head != nullptr && route.head->since <= deadline;
@@ -280,10 +281,11 @@ void Pump::join(Stream& stream, UniqueFd broker)
     stream.broker.writable = true;
     stream.phase = Phase::open;
     attach(stream, UniqueFd(broker.release()), stream_events);
-    run(stream); // what its client sent while it waited
+    run(stream); // moves what its client sent while it waited
 }
 
-// Between accept and answer: in no line, and still the client may leave.
+// Waits for the event that answers connect(2). The stream stands in no line, and its client may
+// still leave.
 void Pump::await_broker(Stream& stream, UniqueFd broker)
 {
     if (stream.since < 0)
@@ -293,7 +295,7 @@ void Pump::await_broker(Stream& stream, UniqueFd broker)
     attach(stream, UniqueFd(broker.release()), stream_events | EPOLLOUT);
 }
 
-// The answer has come, as an event.
+// Reads the answer, after its event.
 void Pump::conclude(Stream& stream)
 {
     Route& route = *stream.route;
@@ -351,7 +353,7 @@ void Pump::end(Stream& stream, Verdict verdict)
     if (!was_in_line)
         return;
     --waiting_;
-    if (--route.waiting == 0) { // no tick is going to come for those
+    if (--route.waiting == 0) { // no tick will come for the ended ones in line
         drop_ended(route);
         route.socket = UniqueFd();
     }

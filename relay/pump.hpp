@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The relay's engine, as a library: listening descriptors in, targets out. What runs around it -
-// an init, or a process outside the container - owns the epoll instance and the loop:
+// The engine of the relay, as a library: it takes connections from listening descriptors to
+// targets. Its user, an init or a process outside the container, owns the epoll instance and the
+// loop:
 //
 //   for (;;)
 //       dispatch(epoll, pump.tick());
 //
-// It must block or ignore SIGPIPE: splice(2) cannot be asked not to raise it.
+// The user must block or ignore SIGPIPE, because splice(2) raises it and has no flag against that.
 //
-// Accepting. A listener is level-triggered and hands over at most a batch per turn. When there is
-// no descriptor left (EMFILE), one held in reserve is given up to accept the client and reset it
-// at once: a client left in the backlog would hang, and a listener left ready would spin. If even
-// that fails - the agent can set our RLIMIT_NOFILE to 0 from inside, dumpable or not - the
-// listener is left alone for a tenth of a second. It is also left alone while more than 1024
-// clients wait for its broker, so that the kernel's backlog pushes back.
+// Accepting. A listener is level-triggered and hands over at most one batch per turn. When no
+// descriptor is left (EMFILE), the one held in reserve is given up, to accept the client and reset
+// it at once. Otherwise a client left in the backlog would hang, and a listener left ready would
+// spin. The agent can set our RLIMIT_NOFILE to 0 from inside, dumpable or not. Then even the
+// reserve does not help, and the listener is left alone for a tenth of a second. It is also left
+// alone while more than 1024 clients wait for its broker, so that the kernel's backlog fills and
+// slows the clients.
 //
-// Memory. Streams live in one mapping made at the start, whose pages cost nothing until used; the
-// last one freed is the first to be used again. Nothing that ended is used again before the next
-// tick, because events of the same batch may still point to it.
+// Memory. Streams live in one mapping made at the start, whose pages cost nothing until they are
+// used. The stream freed last is the first to be used again. No ended stream is used again before
+// the next tick, because events of the same batch may still point to it.
 //
-// Fairness. A stream that could go on for ever gets a share per turn and is queued for the next.
+// Fairness. A stream that could go on for ever gets a share per turn, and is queued for the next.
 #pragma once
 
 #include "relay/dial.hpp"
@@ -40,7 +42,7 @@ struct Listener : Watch {
     int64_t resume_at = 0;
 };
 
-// Stays where it is: events point into it.
+// The pump. It must not move, because events point into it.
 class Pump {
 public:
     Pump() = default;
@@ -49,14 +51,14 @@ public:
 
     Failure open(int epoll);
 
-    // One of max_routes. Its target is to be filled in before its first connection comes.
+    // Returns one of max_routes. The caller fills in its target before the first connection comes.
     Route& route(unsigned number) { return routes_[number]; }
 
     // Takes over a listening, non-blocking TCP socket.
     Failure add_listener(UniqueFd socket, Route& route);
 
-    // To be called between two waits: retries, resumes, and makes ended streams usable again.
-    // Milliseconds until it wants to be called again, -1 for never.
+    // Retries, resumes, and frees ended streams for use; to be called between two waits. Returns
+    // the milliseconds after which it is to be called again; -1: never.
     int tick();
 
 private:
@@ -92,7 +94,7 @@ private:
     Stream* streams_ = nullptr;
     unsigned touched_ = 0;     // streams_[touched_] and above were never used
     Stream* unused_ = nullptr; // last in, first out
-    Stream* queue_ = nullptr;  // to be run on, or made usable again, by the next tick
+    Stream* queue_ = nullptr;  // streams that the next tick runs, or makes usable again
     unsigned paused_ = 0;
     unsigned waiting_ = 0;
     unsigned listener_count_ = 0;

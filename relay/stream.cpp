@@ -14,17 +14,24 @@ namespace anchorhold::relay {
 namespace {
 
 constexpr size_t scratch_size = 256 << 10;
-constexpr size_t least_bulk = 64 << 10;    // of a read, to have a pipe tried
-constexpr size_t least_in_pipe = 16 << 10; // of a splice, to have it tried again
+constexpr size_t least_bulk = 64 << 10;    // bytes of a read, from which a pipe is tried
+constexpr size_t least_in_pipe = 16 << 10; // bytes of a splice, from which it is tried again
 constexpr int reads_per_turn = 4;          // a mebibyte, then others get their turn
 constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr size_t kept_scratch = 16 << 10;
 alignas(4096) char scratch[scratch_size];
 size_t used_scratch = 0;
 
-enum class Step : uint8_t { idle, moved, ended, source_failed, sink_failed };
+enum class Step : uint8_t {
+    idle,          // nothing can be moved now
+    moved,         // something was moved
+    ended,         // the source has sent its last byte
+    source_failed, // bytes of the source are lost
+    sink_failed,   // the sink takes no more
+};
 
-// recvmsg and not recv: its flags tell when the kernel stopped early.
+// Reads into scratch. recvmsg is used and not recv, because its flags tell when the kernel stopped
+// early.
 ssize_t receive(Side& from)
 {
     iovec part = {scratch, sizeof scratch};
@@ -40,7 +47,8 @@ ssize_t receive(Side& from)
     return size;
 }
 
-// What bulk has filled is not held while nothing moves.
+// Gives back the pages of scratch that bulk data filled, so that they are not held while nothing
+// moves.
 void give_scratch_back()
 {
     if (used_scratch <= kept_scratch)
@@ -49,7 +57,7 @@ void give_scratch_back()
     used_scratch = 0;
 }
 
-// Bytes taken, 0 on EAGAIN, -1 on an error.
+// Returns the number of bytes taken, 0 on EAGAIN, -1 on an error.
 ssize_t push(Side& to, const char* bytes, size_t size)
 {
     const ssize_t sent = send(to.fd, bytes, size, MSG_NOSIGNAL);
@@ -66,7 +74,7 @@ bool has_rest(const Flow& flow)
     return flow.begin < flow.end;
 }
 
-// Only an empty pipe can be used by another flow.
+// Frees the rest. A pipe that is not empty is closed, because no other flow can use it.
 void free_rest(Flow& flow)
 {
     if (!has_rest(flow))
@@ -117,7 +125,7 @@ Step deliver(Flow& flow, Side& to, size_t size)
         return Step::moved;
     flow.rest = static_cast<char*>(malloc(left));
     if (flow.rest == nullptr)
-        return Step::source_failed; // bytes are lost: both ends must know
+        return Step::source_failed; // bytes are lost, and both sides must know
     memcpy(flow.rest, scratch + taken, left);
     flow.piped = false;
     flow.begin = 0;
@@ -140,7 +148,8 @@ Step copy(Flow& flow, Side& from, Side& to)
     return flow.dropping ? Step::moved : deliver(flow, to, static_cast<size_t>(size));
 }
 
-// An error that was told once is told no more, so it counts here too.
+// Moves bulk data by a pipe. The kernel tells an error only once, so an error of splice(2) must
+// count here.
 Step pass(Flow& flow, Side& from, Side& to)
 {
     Pipe pipe;
@@ -175,8 +184,9 @@ Step step(Flow& flow, Side& from, Side& to)
     return flow.bulk && !flow.dropping ? pass(flow, from, to) : copy(flow, from, to);
 }
 
-// The broker takes nothing more. Only the kernel knows at this moment whether it is gone or has
-// merely shut its reading side; the event that says so may still be on its way.
+// Stops the flow to a broker that takes nothing more. At this moment only the kernel knows whether
+// the broker is gone or has only shut its reading side. The event that tells may still be on its
+// way.
 void stop_up(Stream& stream)
 {
     pollfd broker = {stream.broker.fd, 0, 0};
@@ -195,14 +205,14 @@ Verdict verdict_of(const Stream& stream)
     return stream.lost || has_rest(stream.up) ? Verdict::reset : Verdict::close;
 }
 
-// A half-close. A peer that is gone already (ENOTCONN) is reported by an event.
+// Half-closes. An event reports a peer that is gone already (ENOTCONN).
 void end_writing(const Side& to)
 {
     (void)shutdown(to.fd, SHUT_WR);
 }
 
-// What a client still sends to a broker that is gone stays in the kernel, which then answers our
-// close with RST.
+// Moves bytes up, unless the broker is gone. What a client still sends then stays in the kernel,
+// which answers our close with RST.
 Step step_up(Stream& stream)
 {
     return stream.broker_gone ? Step::idle : step(stream.up, stream.client, stream.broker);
@@ -222,11 +232,11 @@ void note(Side& side, uint32_t events)
 Verdict advance(Stream& stream)
 {
     if ((stream.client.seen & EPOLLERR) != 0)
-        return Verdict::reset; // its own; the broker is closed at once
+        return Verdict::reset; // the client reset; the broker is closed at once
     if ((stream.broker.seen & EPOLLHUP) != 0)
         stream.broker_gone = true;
     if ((stream.broker.seen & EPOLLERR) != 0)
-        stream.lost = true; // it closed with bytes unread
+        stream.lost = true; // the broker closed with bytes unread
     for (int turn = 0; turn < reads_per_turn; ++turn) {
         const Step up = step_up(stream);
         const Step down = step(stream.down, stream.broker, stream.client);
@@ -236,7 +246,7 @@ Verdict advance(Stream& stream)
             stop_up(stream);
         if (up == Step::ended)
             end_writing(stream.broker);
-        // Not before it is known how all ends: after FIN a client sees no RST any more.
+        // The verdict comes before the half-close, because after FIN a client sees no RST any more.
         const Verdict verdict = verdict_of(stream);
         if (verdict != Verdict::wait)
             return verdict;
@@ -265,7 +275,8 @@ int ask_room(int epoll, Stream& stream)
 void reset_on_close(int fd)
 {
     const linger none = {1, 0};
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); // an open socket takes it
+    // Cannot fail on an open socket.
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
 void finish(Stream& stream, Verdict verdict)

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of one connection, between a client's TCP socket and a broker's, Unix or TCP.
+// The bytes of one connection, between a client's TCP socket and a broker's socket, Unix or TCP.
 //
-// Two flows, up (client to broker) and down, know nothing of each other until the end. A flow
-// reads into one scratch buffer shared by all and writes at once; what the other side does not
-// take is kept as the flow's `rest`, and nothing more is read until that is gone. So order is
-// kept by construction and a stalled reader costs at most one buffer. There is no timer: silence
-// is not an error. What TCP brings in bulk is not copied (relay/pipe.hpp); the rest is then what a
-// pipe still holds.
+// The two flows, up (client to broker) and down, know nothing of each other until the end. A flow
+// reads into one scratch buffer that all share, and writes at once. What the other side does not
+// take is kept as the flow's `rest`, and nothing more is read until the rest is gone. So the order
+// is always kept, and a stalled reader costs at most one buffer. There is no timer: silence is not
+// an error. Bulk data from TCP is not copied (relay/pipe.hpp); the rest is then what a pipe still
+// holds.
 //
-// Readiness is edge-triggered. `readable` and `writable` are set by events and cleared by EAGAIN;
-// a read that came back short also clears `readable`, which saves the read that would say EAGAIN,
-// unless the end or something that makes reads stop early (urgent data, passed descriptors) was
-// seen: then only EAGAIN counts.
+// Readiness is edge-triggered. Events set `readable` and `writable`, and EAGAIN clears them. A
+// short read also clears `readable`, which saves the read that would say EAGAIN. It does not do so
+// once an event has told of the end, or of something that makes reads stop early (urgent data,
+// passed descriptors). Then only EAGAIN counts.
 //
-// How it ends, which is where every relay we measured loses something:
+// The end of a connection is where every relay that we measured loses something:
 //
 //   client or broker half-closes     shutdown(SHUT_WR) towards the other once the rest is
 //                                    written; the opposite flow goes on for as long as it likes
-//   both have                        close both
-//   client resets                    close the broker's socket at once, which stops its spending;
-//                                    over TCP with RST, as a FIN would be a half-close
+//   both have half-closed            close both
+//   client resets                    close the broker's socket at once, so that the broker stops
+//                                    working for it; over TCP with RST, as a FIN would be a
+//                                    half-close
 //   broker closes with unread data   the kernel says ECONNRESET after what was sent has been
 //                                    read: the client gets all of that, and then RST. A
 //                                    truncated answer must never look like a complete one
 //   broker closes altogether         EPOLLHUP tells it from a half-close; TCP does once the
-//                                    client writes on. The answer is delivered, then the
+//                                    client writes again. The answer is delivered, then the
 //                                    client's socket is closed, so that no client goes on
-//                                    writing into nothing; RST if bytes of its were lost. Bytes
-//                                    still unread make the kernel send RST
+//                                    writing into nothing; with RST if bytes of the client were
+//                                    lost. The kernel sends RST itself if bytes are unread
 //   broker shuts its reading side    EPIPE without EPOLLHUP: the client's bytes are dropped, as
 //                                    TCP would; the answer goes on
 #pragma once
@@ -42,23 +43,25 @@ namespace anchorhold::relay {
 
 struct Stream;
 
-// The structs here are plain data: they lie in pages that are zero until used.
+// The structs here are plain data, because they lie in pages that are zero until used.
 struct Side : Watch { // 24 bytes; a stream has 128
     Stream* stream;
     int fd;
-    uint16_t seen; // EPOLLRDHUP, EPOLLHUP, EPOLLERR, EPOLLPRI: they stay
+    uint16_t seen; // EPOLLRDHUP, EPOLLHUP, EPOLLERR, EPOLLPRI, once an event has told of them
     bool readable : 1;
     bool writable : 1;
-    bool asks_room : 1;  // is watched for EPOLLOUT
-    bool spliceable : 1; // TCP: its bytes move on by whole packets. A Unix socket's by pages, which
-                         // costs more than to copy them
+    bool asks_room : 1; // EPOLLOUT is watched
+    // It is TCP, whose bytes splice(2) moves by whole packets. Those of a Unix socket it moves by
+    // pages, which costs more than to copy them.
+    bool spliceable : 1;
 };
 
-// EPOLLOUT only once a write did not fit: else the peer's every read would wake us for nothing.
+// The events of a stream. EPOLLOUT is added only once a write did not fit: otherwise every read of
+// the peer would wake us for nothing.
 constexpr uint32_t stream_events = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
-// What was read and not yet written: nothing where begin == end, else bytes of a pipe where it is
-// `piped`, else of `rest`.
+// One direction of a stream. It holds what was read and not yet written: nothing where begin ==
+// end, bytes of `pipe` where `piped` is set, else bytes of `rest`.
 struct Flow {
     union {
         char* rest; // malloc'ed: the only heap of the relay
@@ -66,13 +69,19 @@ struct Flow {
     };
     uint32_t begin;
     uint32_t end;
-    bool ended;    // its last byte was read and written
-    bool dropping; // its sink takes no more
+    bool ended;    // the last byte was read and written
+    bool dropping; // the receiving side takes no more
     bool piped;
-    bool bulk; // the last read brought much that can be spliced
+    bool bulk; // the last read brought so much that a pipe is worth it
 };
 
-enum class Phase : uint8_t { none, dialing, connecting, open, ended };
+enum class Phase : uint8_t {
+    none,
+    dialing,    // before connect(2) has begun; it may stand in the line
+    connecting, // connect(2) of TCP has not answered yet
+    open,       // bytes flow
+    ended,      // both sockets are closed
+};
 
 struct Route;
 struct Stream {
@@ -81,19 +90,19 @@ struct Stream {
     Flow up;
     Flow down;
     Route* route;
-    Stream* next;  // in the one list that it is in
-    int64_t since; // when it was accepted, if it had to wait, else -1
+    Stream* next;  // in the one list that holds it
+    int64_t since; // when its client began to wait, in milliseconds; -1: it did not have to
     Phase phase;
-    bool queued;      // in a list, hence not to be reused
-    bool broker_gone; // closed altogether
-    bool lost;        // bytes of the client went nowhere
+    bool queued;      // it is in a list, so it must not be reused
+    bool broker_gone; // the broker has closed altogether
+    bool lost;        // bytes of the client were lost
 };
 
 enum class Verdict : uint8_t {
-    wait,  // for the next edge
+    wait,  // wait for the next event
     again, // its share of this turn is used up
-    close, // both sockets; the kernel sends what is left
-    reset, // the client must see an error
+    close, // close both sockets; the kernel sends what is left
+    reset, // reset both, so that the client sees an error
 };
 
 // Records what an event said.
@@ -102,15 +111,15 @@ void note(Side& side, uint32_t events);
 // Moves what can be moved.
 Verdict advance(Stream& stream);
 
-// To be called before waiting: has the kernel tell when a side takes bytes again, if it does not
-// now. 0 or an errno.
+// Watches the sides that take no bytes now, so that an event tells when they do again. To be called
+// before waiting. Returns 0 or an errno.
 int ask_room(int epoll, Stream& stream);
 
-// Frees the rests and closes both sockets, with RST if asked.
+// Frees the rests and closes both sockets; with RST if the verdict is `reset`.
 void finish(Stream& stream, Verdict verdict);
 
-// Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end;
-// of another it changes nothing.
+// Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end.
+// Does nothing to other sockets.
 void reset_on_close(int fd);
 
 } // namespace anchorhold::relay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an epoll event points to: everything that waits for descriptors derives from Watch and is
-// found again by a static_cast in its `ready`. One epoll instance serves a whole process.
+// The target of an epoll event. Every object that waits for a descriptor derives from Watch, and
+// its `ready` finds the object by a static_cast. One epoll instance serves a whole process.
 #pragma once
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct Watch {
     void (*ready)(Watch& self, uint32_t events) = nullptr;
 };
 
-// 0 or an errno. `self` must stay where it is until the descriptor is closed.
+// Adds a descriptor. Returns 0 or an errno. `self` must not move until the descriptor is closed.
 inline int watch(int epoll, int fd, uint32_t events, Watch& self)
 {
     epoll_event event = {};
@@ -30,11 +30,11 @@ inline int rewatch(int epoll, int fd, uint32_t events, Watch& self)
     return epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0 ? 0 : errno;
 }
 
-// Waits once, at most `timeout` milliseconds (-1: for ever), and tells whoever is meant.
+// Waits once, at most `timeout` milliseconds (-1: for ever), and calls `ready` for each event.
 inline void dispatch(int epoll, int timeout)
 {
     epoll_event events[64];
-    const int count = epoll_wait(epoll, events, 64, timeout); // EINTR: as if nothing had happened
+    const int count = epoll_wait(epoll, events, 64, timeout); // EINTR counts as no event
     for (int at = 0; at < count; ++at) {
         auto& self = *static_cast<Watch*>(events[at].data.ptr);
         self.ready(self, events[at].events);

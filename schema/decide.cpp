@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// First what no host gives in this version, then the allow list, then what is left of the wish:
-// what cannot be filtered goes on as if nothing but its endpoints had been asked for.
+// Decides in three steps: refuse what no host offers in this version, then see to the allow list,
+// then to the rest. An allow list that cannot be filtered is decided as if only its endpoints had
+// been asked for.
 #include "schema/decide.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ Status check_endpoint(const Endpoint& endpoint, const Request& request)
     return {};
 }
 
-// What no host has in this version.
+// Refuses what no host offers in this version.
 Status check_available(const Request& request)
 {
     for (const Endpoint& endpoint : request.endpoints)
@@ -62,7 +63,7 @@ Status check_available(const Request& request)
 
 Status check_host(const Request& request, const HostCaps& host)
 {
-    // There is nothing tighter than a namespace of its own to fall back to but not running.
+    // Refused, because nothing is tighter than a namespace of its own but not to run at all.
     if (request.egress != Egress::open && !host.can_isolate) {
         return fail(Code::posture_unavailable,
                     "this host cannot give a container its own network namespace, see "
@@ -76,7 +77,7 @@ Status check_host(const Request& request, const HostCaps& host)
     return {};
 }
 
-// In place there is no link of ours that could lead to the host.
+// Refuses tcp: endpoints in place: there the run has no link of ours that could lead to the host.
 Status filter(const Request& request, GivenNetns given, Decision& decision)
 {
     decision.posture = Posture::filtered;
@@ -92,7 +93,7 @@ Status filter(const Request& request, GivenNetns given, Decision& decision)
     return {};
 }
 
-// Egress off, and all that an allow list leaves where it cannot be filtered.
+// Decides for egress off, and for an allow list on a host that cannot filter.
 Status confine(const Request& request, const HostCaps& host, Decision& decision)
 {
     if (has_tcp(request) && !host.can_seal) {

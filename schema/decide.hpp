@@ -1,53 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what was asked and what the probes proved to what will hold. Pure.
+// The decision: what will hold for a run, from what was asked and what the probes proved. Pure.
 #pragma once
 
 #include "schema/request.hpp"
 
 namespace anchorhold {
 
-struct HostCaps { // what probes proved, never what is installed
+// The abilities of the host, as the probes proved them. Installed programs alone count for nothing.
+struct HostCaps {
     bool can_isolate = false;
     bool can_relay = false;
-    bool can_seal = false;   // a veth, and a netdev ingress chain on it
-    bool can_filter = false; // that, and packets are forwarded
-    // Why not: "ip_forward is 0 and read-only". The initializer is for g++, which else wants it
-    // named.
+    bool can_seal = false;   // a veth works, and a netdev ingress chain on it
+    bool can_filter = false; // can_seal holds, and the host forwards packets
+    // The reason why it cannot filter: "ip_forward is 0 and read-only". g++ warns of a designated
+    // initializer that leaves this member out, unless it has an initializer itself.
     std::string no_filter = {}; // NOLINT(readability-redundant-member-init)
     friend bool operator==(const HostCaps&, const HostCaps&) = default;
 };
 
-// What network namespace config.json names.
+// The network namespace that config.json names.
 enum class GivenNetns : std::uint8_t {
-    fresh,   // an entry without a path
-    host,    // no entry: the host's
+    fresh,   // an entry without a path: a new namespace
+    host,    // no entry: the host's namespace
     engines, // a path below /run/netns or /var/run/netns: an engine made it and plugged it in
-    other,   // any other path: another container's, or who knows
+    other,   // any other path: the namespace of another container, or one we know nothing of
 };
 
-struct Decision { // one that nobody filled in is the safe one
+// The decision: what will hold for a run. The defaults are the safe decision.
+struct Decision {
     Egress asked = Egress::off;
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
     Why why = Why::as_asked;
-    std::string detail;     // of `why`: "ip_forward is 0 and read-only"
-    bool untouched = false; // open with nothing to add: config.json is not edited, no record
+    std::string detail; // of `why`: "ip_forward is 0 and read-only"
+    // Open, with nothing to add: config.json is not edited, and there is no record.
+    bool untouched = false;
     friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// An allowlist is filtered in place where an engine made the namespace, else by a veth of its own;
-// on a host that cannot filter it is severed (why cannot_filter), its endpoints still relayed. A
-// tcp:host:PORT endpoint under policy "tcp": "veth" is sealed. Refuses (posture_unavailable) what
-// is not available yet (a tcp: endpoint of policy "tcp": "gate", or of another host than `host`),
-// a wildcard, what cannot be severed or sealed here, and under `require: asked` an allowlist that
-// would be severed; and an endpoint this host cannot relay (endpoint_unavailable).
+// Decides what will hold. An allow list is filtered in place where an engine made the namespace,
+// else at a veth of the run's own. On a host that cannot filter it is severed (why cannot_filter),
+// and its endpoints are still relayed. A tcp:host:PORT endpoint under policy "tcp": "veth" is
+// sealed.
+// Refuses (posture_unavailable) what is not available yet: a tcp: endpoint under policy "tcp":
+// "gate" or with another host than `host`, and a wildcard. Refuses (posture_unavailable) also what
+// cannot be severed or sealed on this host, and under `require: asked` an allow list that would be
+// severed. Refuses (endpoint_unavailable) an endpoint that this host cannot relay.
 Result<Decision> decide(const Request& request, const HostCaps& host,
                         GivenNetns given = GivenNetns::fresh);
 
 // Returns the decision for a request that needs nothing of any host: egress open, nothing to add.
 std::optional<Decision> leave_alone(const Request& request);
 
-// Would a container that asks for nothing be left untouched, on any host?
+// Returns whether a container that asks for nothing would be left untouched on any host.
 bool is_left_alone(const Policy& policy, const std::optional<std::string>& option,
                    const std::optional<std::string>& argv0, const ContainerId& id);
 

@@ -19,7 +19,7 @@ std::string no_endpoint_name(std::string_view name)
 
 Result<UnixTarget> parse_unix_target(std::string_view path, Code code)
 {
-    // The socket's directory is what gets mounted, so it must not be the whole file system.
+    // The socket's directory is what is mounted, so it must not be the root of the file system.
     if (!is_plain_path(path) || path.rfind('/') == 0) {
         return fail(code, in_quotes(path) + " is not an absolute path DIRECTORY/SOCKET without "
                                             "empty, \".\" and \"..\" components");
@@ -27,7 +27,7 @@ Result<UnixTarget> parse_unix_target(std::string_view path, Code code)
     return UnixTarget{std::string(path)};
 }
 
-// A host is an address alone or an exact name.
+// Reads a host: an address alone, or an exact name.
 Result<std::string> parse_host(std::string_view text, Code code)
 {
     const bool bracketed = text.starts_with('[') && text.ends_with(']');
@@ -43,7 +43,7 @@ Result<std::string> parse_host(std::string_view text, Code code)
     return canonical.substr(0, canonical.find('/'));
 }
 
-// The error of a parser that knows no place, with the place.
+// Adds the place to an error of a parser that does not know it.
 template <typename Value> Result<Value> placed(json::View at, Result<Value> value)
 {
     if (!value)
@@ -75,7 +75,7 @@ Result<Endpoint> read_endpoint(json::View value)
     return Endpoint{std::move(name), port, std::move(target)};
 }
 
-// "model:8080=unix:/run/x.sock"
+// Reads "model:8080=unix:/run/x.sock".
 Result<Endpoint> parse_endpoint(std::string_view text)
 {
     const std::size_t equals = text.find('=');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something outside that the container reaches at 127.0.0.1:PORT.
+// An endpoint: something outside that the container reaches at 127.0.0.1:PORT.
 #pragma once
 
 #include "schema/error.hpp"
@@ -26,7 +26,7 @@ private:
 };
 
 struct UnixTarget {
-    std::string path; // DIRECTORY/SOCKET as is_plain_path has it; {id} may stand in a profile's
+    std::string path; // DIRECTORY/SOCKET, is_plain_path; in a profile it may hold {id}
     std::string_view directory() const { return std::string_view(path).substr(0, path.rfind('/')); }
     friend bool operator==(const UnixTarget&, const UnixTarget&) = default;
 };
@@ -37,30 +37,32 @@ struct TcpTarget {
 };
 
 struct Endpoint {
-    std::string name; // is_short_name
+    std::string name; // see is_short_name
     Port listen;
     std::variant<UnixTarget, TcpTarget> to;
     friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// Absolute, and no component is empty, "." or "..": what a prefix of the text says about the place
-// is then true but for symlinks.
+// Returns whether the path is absolute and has no component that is empty, "." or "..". A prefix of
+// such a path names a directory above the place, unless there are symlinks.
 bool is_plain_path(std::string_view path);
 
-// [a-z0-9-]{1,32}: what an endpoint or a profile may be called.
+// Returns whether the name is [a-z0-9-]{1,32}, as names of endpoints and profiles must be.
 bool is_short_name(std::string_view name);
 
 constexpr std::size_t most_endpoints = 16;
 
-// "unix:/run/x.sock", "tcp:HOST:PORT".
+// Reads "unix:/run/x.sock" or "tcp:HOST:PORT". Refuses anything else with `code`.
 Result<std::variant<UnixTarget, TcpTarget>> parse_target(std::string_view text, Code code);
 Result<TcpTarget> parse_tcp_target(std::string_view text, Code code); // "HOST:PORT"
 std::string target_text(const std::variant<UnixTarget, TcpTarget>& target);
-// The JSON array form; names and ports unique, at most most_endpoints.
+// Reads the JSON array. Refuses (invalid_request) a name or port given twice, and more than
+// most_endpoints.
 Result<std::vector<Endpoint>> read_endpoints(json::View array);
-// An annotation's value: the JSON form, or "model:8080=unix:/run/x.sock, ...".
+// Reads an annotation's value: the JSON array, or the short form "model:8080=unix:/run/x.sock,
+// ...".
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
-// Refuses one name or one port twice over the whole list.
+// Refuses, with `code`, a name or a port that stands twice in the list.
 Status check_distinct(const std::vector<Endpoint>& endpoints, Code code);
 
 } // namespace anchorhold

@@ -10,7 +10,8 @@
 namespace anchorhold {
 namespace {
 
-// podman replaces whole messages that contain the C library's words for these three.
+// Returns our words for three errors, else nothing. podman replaces whole messages that contain the
+// C library's words for them.
 std::string_view reworded(int number)
 {
     switch (number) {
@@ -21,7 +22,7 @@ std::string_view reworded(int number)
     }
 }
 
-// The C library's words with a small first letter, unless it begins with an acronym.
+// Returns the C library's words, beginning with a small letter unless they begin with an acronym.
 std::string describe(int number)
 {
     if (const std::string_view ours = reworded(number); !ours.empty())
@@ -35,8 +36,9 @@ std::string describe(int number)
     return text;
 }
 
-// Moves the cursor, rearranges the line or ends it: C0, DEL, C1, line and paragraph separator,
-// and the bidirectional controls that make a terminal show another order than was written.
+// Returns whether a character moves the cursor, rearranges the line or ends it: C0, DEL, C1, line
+// and paragraph separator, and the bidirectional controls, which make a terminal show another order
+// than was written.
 bool is_control(char32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point <= 0x9f) || point == 0x61c ||

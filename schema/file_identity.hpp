@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a file, directory or namespace is recognised, whatever its path says.
 #pragma once
 
 #include "schema/error.hpp"
@@ -10,7 +9,8 @@
 
 namespace anchorhold {
 
-// device:inode; how a file, directory or namespace is recognised whatever its path says.
+// A file, directory or namespace as device and inode: it is recognised by these, whatever its path
+// says.
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;

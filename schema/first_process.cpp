@@ -7,9 +7,9 @@
 namespace anchorhold {
 namespace {
 
-// By the name it is called by, whatever the directory: /sbin/init of every distribution, /init of
-// s6-overlay, and what these links lead to. What runs as well behind another process 1 (tini,
-// catatonit, dumb-init) is not here.
+// The programs that have to be process 1, by file name in whatever directory: /sbin/init of every
+// distribution, /init of s6-overlay, and the programs that these links lead to. Programs that also
+// run below another process 1 (tini, catatonit, dumb-init) are not here.
 constexpr std::array<std::string_view, 6> first_programs{
     "init", "openrc-init", "runit", "runit-init", "s6-svscan", "systemd",
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is process 1 of a container with a relay: the relay, or a command that must be. Pure.
+// The choice of process 1 in a container with a relay: the relay, or a command that must be process
+// 1. Pure.
 #pragma once
 
 #include "schema/policy.hpp"
@@ -9,17 +10,21 @@
 
 namespace anchorhold {
 
-struct FirstProcess {      // what config.json makes process 1 of what
+// The container's first process, as config.json has it.
+struct FirstProcess {
     std::string program;   // process.args[0]
-    bool own_pids = false; // a pid namespace of the container's own, so there is a process 1
+    bool own_pids = false; // the container has a pid namespace of its own, so it has a process 1
 };
 
-// systemd and its like refuse to be, or do half their work as, any other process.
+// Returns whether the program has to be process 1: systemd and its like refuse to run as any other
+// process, or do only half their work.
 bool must_be_first(std::string_view program);
 
-// `automatic` resolved: `child` for such a program, else `inside`. Refuses (invalid_request) a
-// `child` that nothing would end with its command, and one that could not stop it when its broker
-// is lost.
+// Returns the relay that was asked for; `automatic` becomes `child` for a program that must be
+// process 1, else `inside`.
+// Refuses (invalid_request) `child` without a pid namespace of the container's own, where nothing
+// would end the relay when its command ends. Refuses (invalid_request) `child` together with
+// "on_broker_lost": "stop": process 1 of a container cannot be killed from inside.
 Result<Relay> relay_for(const Switches& asked, const FirstProcess& first);
 
 } // namespace anchorhold

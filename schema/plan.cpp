@@ -8,13 +8,15 @@
 namespace anchorhold {
 namespace {
 
-// cgroups(7), cpu.shares: what a group has by default. Engines give a sandbox 2, for a process that
-// never runs; beside a busy container of its pod the relay would get a thousandth of a processor.
+// The shares that a group has by default (cgroups(7), cpu.shares). Engines give a sandbox 2,
+// because its process never runs. With 2 the relay would get a thousandth of a processor beside a
+// busy container of its pod.
 constexpr std::int64_t default_cpu_shares = 1024;
 
 const std::vector<std::string> directory_options{"rbind", "ro", "nosuid", "nodev", "noexec"};
 
-// What the relay is mounted with: it must run, so whatever its filesystem says, never noexec.
+// Returns the options of the relay's bind mount. The relay must run, so noexec is never among them,
+// even where its filesystem has it.
 std::vector<std::string> relay_options(const std::vector<std::string>& of_filesystem)
 {
     std::vector<std::string> options{"bind", "ro", "nosuid", "nodev"};
@@ -30,8 +32,8 @@ std::string directory_inside(const EndpointPlace& place, const RunPaths& paths)
     return paths.place + "/endpoint/" + place.endpoint.name;
 }
 
-// What the relay dials for `endpoint`: its socket as mounted, or this machine by the link's
-// gateway, whose address is not known before the hook has chosen it.
+// Returns what the relay dials for `endpoint`: its socket as mounted, or "host" for this machine.
+// The address of "host" is the link's gateway, which the hook chooses later.
 std::string relay_target(const Endpoint& endpoint, const std::vector<EndpointPlace>& places,
                          const RunPaths& paths)
 {
@@ -57,7 +59,7 @@ void plan_relay(const Request& request, const std::vector<EndpointPlace>& places
 
     std::vector<std::string>& argv = plan.command_prefix;
     argv = {paths.place + "/relay", "--inside", paths.place + "/run", "--mark", paths.generation};
-    // A namespace that an engine made is checked as well: a path can lead to the host's.
+    // The namespace is checked even when an engine made it, because a path can lead to the host's.
     if (confined)
         argv.insert(argv.end(), {"--host-netns", paths.host_netns.text()});
     if (confined && paths.host_cookie != 0)
@@ -83,7 +85,8 @@ void plan_relay(const Request& request, const std::vector<EndpointPlace>& places
     plan.extra_pids = 1;
 }
 
-// Ports the relay could not bind as a plain user: the resolver's 53 and an endpoint's below 1024.
+// Returns whether the relay listens on ports that a plain user cannot bind: 53 for its resolver, or
+// an endpoint's port below 1024.
 bool binds_low_port(const Request& request, bool answers_dns)
 {
     return answers_dns || std::ranges::any_of(request.endpoints, [](const Endpoint& endpoint) {
@@ -91,7 +94,8 @@ bool binds_low_port(const Request& request, bool answers_dns)
            });
 }
 
-// What every confined run loses. A filtered one has its network, so it keeps the proxies in it.
+// Plans what is taken from every confined run. A filtered run has a network, so it keeps its
+// proxies.
 void plan_confinement(const Request& request, const Decision& decision, const RunPaths& paths,
                       Plan& plan)
 {
@@ -103,7 +107,8 @@ void plan_confinement(const Request& request, const Decision& decision, const Ru
     plan.cover_hosts = filtered;
     if (filtered)
         plan.hosts = paths.inside + "/hosts";
-    // Without a relay nothing answers at 127.0.0.1:53, and a lookup fails at once.
+    // A filtered run has it even without a relay: nothing answers at 127.0.0.1:53 then, so a lookup
+    // fails at once.
     plan.cover_resolv_conf =
         request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty());
     if (plan.cover_resolv_conf)
@@ -118,7 +123,8 @@ Plan make_plan(const Request& request, const Decision& decision,
 {
     Plan plan;
     const bool open = decision.posture == Posture::open;
-    const bool joins = decision.technique == Technique::pod; // and the pod's relay serves it
+    // The pod's relay then serves this container too.
+    const bool joins = decision.technique == Technique::pod;
     if (joins) {
         plan.network = NetworkNamespace::pods;
     } else if (open || decision.technique == Technique::in_place) {

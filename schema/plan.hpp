@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is going to be done for a run, as data: the edits of its config.json and the work of the
-// hooks. Pure; shim/edit/config_edit.cpp turns it into splices, hooks/up.cpp into kernel state.
+// The plan of a run, as data: the edits of its config.json and the work of the hooks. Pure.
+// shim/edit/config_edit.cpp turns it into splices, hooks/up.cpp into kernel state.
 #pragma once
 
 #include "schema/decide.hpp"
@@ -12,37 +12,47 @@
 
 namespace anchorhold {
 
-struct MountEdit { // one entry appended to `mounts`
+// One entry that is appended to `mounts`.
+struct MountEdit {
     std::string destination;
     std::string source;
     std::vector<std::string> options;
     friend bool operator==(const MountEdit&, const MountEdit&) = default;
 };
 
-struct EndpointPlace { // a unix: endpoint after its socket was found on the host
+// A unix: endpoint after its socket was found on the host.
+struct EndpointPlace {
     Endpoint endpoint;
-    std::string directory; // resolved host directory, bound read-only into the container
+    std::string directory; // host directory, resolved; bound read-only into the container
     std::string socket;    // the socket's file name in it
     FileIdentity identity; // of the directory
     friend bool operator==(const EndpointPlace&, const EndpointPlace&) = default;
 };
 
-struct RunPaths {      // where this run's parts are, on the host unless said otherwise
+// The places of the parts of a run. Paths are on the host unless a member says otherwise.
+struct RunPaths {
     std::string hook;  // absolute path of anchorhold-hook
     std::string relay; // absolute path of anchorhold-relay
-    std::vector<std::string> relay_mount_options; // for its bind: flags its filesystem has
-    std::string state_dir;                        // "/run/anchorhold"
-    std::string inside;                           // state_dir/runs/KEY/inside
-    std::string place; // directory inside the container, e.g. "/dev/anchorhold"
+    // For the relay's bind mount: the flags that its filesystem has.
+    std::vector<std::string> relay_mount_options;
+    std::string state_dir; // "/run/anchorhold"
+    std::string inside;    // state_dir/runs/KEY/inside
+    std::string place;     // a directory inside the container, e.g. "/dev/anchorhold"
     std::string key;
     std::string generation;
     FileIdentity host_netns;
-    std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of the same, for a container without /proc
+    std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of host_netns, for a container without /proc
 };
 
-enum class NetworkNamespace : std::uint8_t { own, keep, pods }; // keep: open, and in place
+enum class NetworkNamespace : std::uint8_t {
+    own,  // a new one
+    keep, // the one that config.json names; open, and filtered in place
+    pods, // the one that the pod's sandbox holds
+};
 
-struct SeccompPlan { // DESIGN 8a
+// The seccomp rules for system calls that lead out past an empty network namespace: vsock,
+// io_uring, and sockets taken from other processes (pidfd_getfd).
+struct SeccompPlan {
     bool wanted = false;
     bool deny_vsock = true;
     friend bool operator==(const SeccompPlan&, const SeccompPlan&) = default;
@@ -50,31 +60,35 @@ struct SeccompPlan { // DESIGN 8a
 
 struct Plan {
     NetworkNamespace network = NetworkNamespace::own;
-    bool drop_setkey_hook = false; // Docker's libnetwork-setkey prestart hook
-    bool strip_net_caps = false;   // CAP_NET_ADMIN, CAP_NET_RAW out of all five sets
+    bool drop_setkey_hook = false; // remove Docker's libnetwork-setkey prestart hook
+    bool strip_net_caps = false;   // remove CAP_NET_ADMIN and CAP_NET_RAW from all five sets
     bool strip_proxies = false;
-    std::vector<std::pair<std::string, std::string>> env; // set, replacing equal names
-    std::vector<std::string> command_prefix;              // relay's argv up to and with "--"
-    std::string relay;                                    // "inside", "child"; empty: none
-    std::string on_broker_lost;                           // "stop" where it is; else empty
+    // Variables to set; they replace those of equal names.
+    std::vector<std::pair<std::string, std::string>> env;
+    std::vector<std::string> command_prefix; // the relay's argv, up to and with "--"
+    std::string relay;                       // "inside" or "child"; empty: no relay
+    std::string on_broker_lost;              // "stop" where the policy says so, else empty
     std::vector<MountEdit> mounts;
-    bool exempt_relay = false; // filtered: proxies stay, the relay's addresses go into NO_PROXY
-    bool cover_hosts = false;  // the same of /etc/hosts: names pinned when the run was created
-    std::string hosts;         // host path of ours
-    bool cover_resolv_conf = false; // where the engine mounts /etc/resolv.conf, ours goes on top
-    std::string resolv_conf;        // host path of ours
+    // Of a filtered run: proxies stay, and NO_PROXY gets the relay's addresses.
+    bool exempt_relay = false;
+    bool cover_hosts = false; // of a filtered run: mount our /etc/hosts with the pinned names
+    std::string hosts;        // host path of our file
+    // Mount our resolv.conf over the one that the engine mounts at /etc/resolv.conf.
+    bool cover_resolv_conf = false;
+    std::string resolv_conf; // host path of our file
     std::int64_t extra_pids = 0;
-    std::int64_t least_cpu_shares = 0; // 0: as they are
-    bool free_low_ports = false; // sysctl net.ipv4.ip_unprivileged_port_start=53 when none is set
+    std::int64_t least_cpu_shares = 0; // lower shares are raised to this; 0: they stay
+    // Set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none.
+    bool free_low_ports = false;
     SeccompPlan seccomp;
-    bool hooks = false; // createRuntime and poststop of ours
+    bool hooks = false; // add our createRuntime and poststop hooks
     std::string hook_path, state_dir, key, generation;
     std::string mark; // "KEY.GENERATION"
     friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// `places` are those of the request's unix: endpoints, each of them. Its relay is no longer
-// `automatic` (schema/first_process.hpp).
+// Returns the plan. `places` has every unix: endpoint of the request. The request's relay is no
+// longer `automatic` (schema/first_process.hpp).
 Plan make_plan(const Request& request, const Decision& decision,
                const std::vector<EndpointPlace>& places, const RunPaths& paths);
 

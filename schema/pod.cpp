@@ -11,7 +11,7 @@ template <typename Item> bool is_in(const std::vector<Item>& items, const Item& 
     return std::ranges::find(items, item) != items.end();
 }
 
-// The first endpoint that only one of the two has.
+// Returns the first of `endpoints` that is not among `others`, or null.
 const Endpoint* beyond(const std::vector<Endpoint>& endpoints, const std::vector<Endpoint>& others)
 {
     const auto found = std::ranges::find_if(
@@ -19,7 +19,8 @@ const Endpoint* beyond(const std::vector<Endpoint>& endpoints, const std::vector
     return found == endpoints.end() ? nullptr : &*found;
 }
 
-// What `except` and `deny` take out holds for the whole of a list.
+// Returns whether all that `deny` and the request's `except` take out is also denied in the pod's
+// network.
 bool denies_no_less(const Record& holder, const Request& request,
                     const std::vector<rules::AllowRule>& deny)
 {
@@ -31,7 +32,7 @@ bool denies_no_less(const Record& holder, const Request& request,
         alone.deny, [&shared](const rules::Reach& reach) { return is_in(shared.deny, reach); });
 }
 
-// Does the pod's network lead nowhere that the request does not name?
+// Returns whether the pod's network leads only where the request allows.
 bool permits(const Request& request, const Record& holder,
              const std::vector<rules::AllowRule>& deny)
 {
@@ -55,7 +56,8 @@ bool permits(const Request& request, const Record& holder,
                                [&asked](const std::string& rule) { return is_in(asked, rule); });
 }
 
-// Did the request, which the pod's network is permitted by, ask for destinations beyond it?
+// Returns whether the request asked for destinations that the pod's network lacks. `permits` holds
+// already.
 bool wants_more(const Request& request, const Record& holder)
 {
     switch (request.egress) {

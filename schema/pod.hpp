@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The containers of a pod share the network of its sandbox: what that holds was decided when the
-// sandbox was created, and a container may only have less of it. Pure.
+// A container that joins a pod. The containers of a pod share the network of its sandbox. That
+// network was decided when the sandbox was created, and a container may only have less of it. Pure.
 #pragma once
 
 #include "schema/record.hpp"
 
 namespace anchorhold {
 
-// What `request`, whose {id} is the sandbox's, gets of the network that `holder`'s run holds: all
-// of it (technique pod), told as tightened (pod_has_less) where it asked for more. Nothing when it
-// asked for less and for egress off: then it is decided as if it were alone. Refused
-// (posture_unavailable): an allow list smaller than the pod's, and under `require: asked` an egress
-// the pod does not have; an endpoint the pod does not have (endpoint_unavailable).
-// `deny` is the policy's of now: what it, or an `except` of the request's, takes out of the list
-// must be out of the pod's as well, or the pod's network gives too much.
+// Decides what `request` gets of the network that the run of `holder` holds; {id} in the request is
+// already the sandbox's. It gets the whole network (technique pod). Where it asked for more, the
+// decision says so (pod_has_less). Returns nothing when it asked for less and for egress off: the
+// caller then decides it as if it were alone.
+// Refuses (posture_unavailable) an allow list smaller than the pod's, and under `require: asked` an
+// egress that the pod does not have. Refuses (endpoint_unavailable) an endpoint that the pod does
+// not have.
+// `deny` is the deny list of today's policy. What it, or an `except` of the request, takes out of
+// the allow list must be out of the pod's list as well. Otherwise the pod's network gives too much.
 Result<std::optional<Decision>> join_pod(const Request& request, const Record& holder,
                                          const std::vector<rules::AllowRule>& deny);
 

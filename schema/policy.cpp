@@ -9,7 +9,8 @@
 namespace anchorhold {
 namespace {
 
-// Their names would be our own programs': anchorhold-hook, anchorhold-relay, anchorhold-gate.
+// Reserved, because they would name our own programs: anchorhold-hook, anchorhold-relay,
+// anchorhold-gate.
 constexpr std::array<std::string_view, 3> reserved_names{"hook", "relay", "gate"};
 
 template <typename Value> using Choices = std::initializer_list<std::pair<std::string_view, Value>>;
@@ -26,7 +27,7 @@ template <typename Value> Result<Value> read_choice(json::View at, Choices<Value
     return std::unexpected(at.expected(known));
 }
 
-// Reads a member into `into` where it is there.
+// Reads a member into `into`, if it is there.
 template <typename Value>
 Status read_member(json::View object, std::string_view name, Choices<Value> choices, Value& into)
 {
@@ -56,7 +57,7 @@ Status check_choice(json::View object, std::string_view name, Choices<Honoured> 
     return {};
 }
 
-// Switches some of whose ways this version does not know; none is accepted in silence.
+// Refuses the choices that this version does not offer yet, so that none is accepted in silence.
 Status check_honoured(json::View object)
 {
     using enum Honoured;
@@ -90,7 +91,8 @@ Result<Switches> read_switches(json::View object, Switches base)
         read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns));
     if (const auto at = object.find("relay")) {
         AH_TRY(const std::string word, at->string());
-        base.relay = relay_from(word).value_or(Relay::automatic); // what is none was refused above
+        // Unknown words were refused above.
+        base.relay = relay_from(word).value_or(Relay::automatic);
     }
     AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp));
     AH_CHECK(read_member(object, "on_broker_lost",
@@ -182,8 +184,8 @@ Result<std::string> read_path(json::View at)
     return path;
 }
 
-// Where the /30 of runs come from: room for two at least, and apart from what is denied to every
-// run, of which the pool becomes a part itself.
+// Reads the pool from which runs get their /30. It has room for two at least, and overlaps nothing
+// that is denied to every run, because the pool itself is added to that.
 Result<rules::Prefix> read_pool(json::View at)
 {
     AH_TRY(const std::string text, at.string());
@@ -222,7 +224,7 @@ Status check_version(json::View root)
     return {};
 }
 
-// What an annotation may ask for.
+// Reads the bounds of what an annotation may ask for.
 Status read_bounds(json::View root, Policy& policy)
 {
     if (const auto at = root.find("annotations")) {
@@ -288,7 +290,7 @@ Status read_profiles(json::View root, Policy& policy)
 Result<Policy> read_policy(json::View root)
 {
     AH_CHECK(root.object());
-    // First: another version may have other members.
+    // The version comes first: another one may have other members.
     AH_CHECK(check_version(root));
     AH_CHECK(root.only({"version",
                         "runtime",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The administrator's word: /etc/anchorhold/policy.json (DESIGN 4, schema/policy.schema.json).
-// A Policy nobody filled in is the built-in closed one.
+// The administrator's policy, /etc/anchorhold/policy.json (schema/policy.schema.json). A default
+// Policy is the closed one that is built in.
 #pragma once
 
 #include "schema/endpoint.hpp"
@@ -16,16 +16,33 @@
 
 namespace anchorhold {
 
-enum class Voids : std::uint8_t { refuse, record };
+// The answer to a bundle that holds something which voids the posture.
+enum class Voids : std::uint8_t {
+    refuse, // the container is not created
+    record, // it is created, and the record lists the voids
+};
 enum class Vsock : std::uint8_t { deny, allow };
-enum class Dns : std::uint8_t { nxdomain, none };
-// Who is process 1: automatic, by the command; the relay (inside); the command (child).
-enum class Relay : std::uint8_t { automatic, inside, child };
-enum class OnBrokerLost : std::uint8_t { keep, stop };
+enum class Dns : std::uint8_t {
+    nxdomain, // the relay answers that no name exists
+    none,     // nothing of ours answers, and resolv.conf stays
+};
+enum class Relay : std::uint8_t {
+    automatic, // the command decides, see schema/first_process.hpp
+    inside,    // the relay is process 1
+    child,     // the command is process 1, the relay its child
+};
+enum class OnBrokerLost : std::uint8_t {
+    keep, // the command goes on
+    stop, // the relay ends the command
+};
+// The way to a tcp: endpoint, as of enum Technique.
 enum class Tcp : std::uint8_t { gate, veth };
-enum class Forwarding : std::uint8_t { require, enable };
+enum class Forwarding : std::uint8_t {
+    require, // the host forwards packets already, or it cannot filter
+    enable,  // we switch it on
+};
 
-// The policy's own switches; a profile chosen by the operator may override each.
+// The switches of the policy. A profile that the operator chose may override each of them.
 struct Switches {
     Voids voids = Voids::refuse;
     Vsock vsock = Vsock::deny;
@@ -34,7 +51,7 @@ struct Switches {
     Tcp tcp = Tcp::gate;
     OnBrokerLost on_broker_lost = OnBrokerLost::keep;
     std::int64_t broker_lost_after = 60; // seconds without a broker until TERM
-    std::int64_t broker_lost_grace = 10; // seconds from there until KILL
+    std::int64_t broker_lost_grace = 10; // seconds from TERM until KILL
     Forwarding forwarding = Forwarding::require;
     friend bool operator==(const Switches&, const Switches&) = default;
 };
@@ -42,42 +59,44 @@ struct Switches {
 struct Profile {
     std::string name;
     Egress egress = Egress::off;
-    std::vector<Endpoint> endpoints; // unix paths may hold {id}
+    std::vector<Endpoint> endpoints; // unix: paths may hold {id}
     std::optional<std::vector<rules::AllowRule>> allow;
     Require require = Require::best;
-    bool cri = false; // of a handler whose engine makes pods: their containers share one network
+    // For a handler whose engine makes pods: the containers of a pod share one network.
+    bool cri = false;
     std::vector<std::pair<std::string, std::string>> env; // in the file's order
-    Switches switches; // the policy's, with the profile's overrides laid over
+    Switches switches; // the policy's switches, with the profile's own laid over them
     friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 struct Policy {
-    std::optional<std::string> runtime; // absolute path of the delegate
-    std::string fallback = "off";       // member "default": profile of a run that asked for none
+    std::optional<std::string> runtime; // absolute path of the runtime
+    std::string fallback = "off"; // member "default": the profile of a run that asked for none
     bool annotations = true;
     Egress ceiling = Egress::off;
     std::vector<std::string> sockets; // absolute directories
     std::vector<TcpTarget> tcp_endpoints;
     std::vector<std::string> annotation_profiles;       // names
-    std::optional<std::vector<rules::AllowRule>> allow; // nothing: no bound
+    std::optional<std::vector<rules::AllowRule>> allow; // none: no bound
     std::vector<rules::AllowRule> deny;
     Switches switches;
     rules::Prefix pool = rules::Network::default_pool();
-    std::map<std::string, Profile> profiles; // "off" always there; "open" when it exists
+    std::map<std::string, Profile> profiles; // "off" is always there, "open" where it exists
 
-    Policy(); // the built-in closed default
+    Policy(); // the closed default that is built in
     const Profile* find(std::string_view name) const;
     std::string known_profiles() const; // "agent, ci, off"
     friend bool operator==(const Policy&, const Policy&) = default;
 };
 
 bool is_profile_name(std::string_view name);
-std::optional<Relay> relay_from(std::string_view word); // of a request: "auto", "inside", "child"
+// Reads the word of a request: "auto", "inside", "child".
+std::optional<Relay> relay_from(std::string_view word);
 
-// Reads with the place in every error, and refuses all that policy.schema.json refuses (the tests
-// and the fuzz entry hold one against the other: compiling a schema in every command costs more
-// than the rest of the reading). What a later version will honour is "... not available yet".
-// Code invalid_policy.
+// Reads a policy. Refuses (invalid_policy), with the place, all that policy.schema.json refuses. It
+// does so by code of its own, because compiling a schema in every command costs more than the rest
+// of the reading; the tests and the fuzz entry compare the two. A choice that a later version will
+// honour is refused as "not available yet".
 Result<Policy> parse_policy(std::string text);
 
 } // namespace anchorhold

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words and sentences. A word is looked up in the switch that gives it, so there is one list.
+// The words and sentences of postures. A word is looked up in the switch that gives it, so there is
+// only one list.
 #include "schema/posture.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::optional<Enum> named(std::string_view word, const std::array<Enum, Count>& 
     return std::nullopt;
 }
 
-// What the run can still reach: "the run's model broker" or "model, search".
+// Returns what the run can still reach: "the run's model broker" or "model, search".
 std::string reach(const std::vector<std::string>& endpoints)
 {
     if (endpoints == std::vector<std::string>{"model"})
@@ -39,7 +40,7 @@ std::string reach(const std::vector<std::string>& endpoints)
     return list;
 }
 
-// "sealed to the run's model broker": the verb of a confined run and what it leads to.
+// Returns what holds in words: "severed", "sealed to the run's model broker", "3 destinations".
 std::string held(const Outcome& outcome)
 {
     const bool model_only = outcome.endpoints == std::vector<std::string>{"model"};

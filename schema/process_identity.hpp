@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process is meant: a pid is used again, a pid with its start time is not.
+// The identity of a process. The kernel uses a pid again, but not a pid with its start time.
 #pragma once
 
 #include <cstdint>
 
 namespace anchorhold {
 
-struct ProcessIdentity {     // a pid means nothing without its start time (proc(5), stat field 22)
-    std::int64_t pid = 0;    // 0: none yet
+// A process by pid and start time (proc(5), stat field 22).
+struct ProcessIdentity {
+    std::int64_t pid = 0;    // 0: no process yet
     std::uint64_t start = 0; // clock ticks after boot
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };

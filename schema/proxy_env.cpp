@@ -24,10 +24,10 @@ constexpr std::string_view proxy_names[] = {
     "node_use_env_proxy",
 };
 
-// Those that name no proxy themselves.
+// Names that go with proxies, but name none themselves.
 constexpr std::string_view companions[] = {"no_proxy", "npm_config_noproxy", "node_use_env_proxy"};
 
-// What the relay listens on (its program is told 127.0.0.1), and the name for it.
+// The relay's addresses, and the name for them; its clients are told 127.0.0.1.
 constexpr std::string_view relay_addresses[] = {"localhost", "127.0.0.1", "::1"};
 
 char small(char c)
@@ -43,7 +43,7 @@ bool is_same(std::string_view small_name, std::string_view name)
 bool names_proxy(std::string_view entry)
 {
     const std::string_view name = env_name(entry);
-    return is_proxy_name(name) && entry.size() > name.size() + 1 && // a value that is not empty
+    return is_proxy_name(name) && entry.size() > name.size() + 1 && // the value is not empty
            std::ranges::none_of(companions,
                                 [&](auto companion) { return is_same(companion, name); });
 }
@@ -57,7 +57,7 @@ std::string_view without_blanks(std::string_view text)
                : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-// Those of a comma-separated list that are not there yet.
+// Adds the entries of a comma-separated list that are not there yet.
 void add_entries(std::vector<std::string_view>& entries, std::string_view list)
 {
     while (!list.empty()) {

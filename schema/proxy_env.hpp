@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables that send a client to a proxy, which in a severed cell is a dead end even
-// for 127.0.0.1 (DESIGN 5, "Proxy variables").
+// The environment variables that send a client to a proxy. In a run that reaches nothing but its
+// endpoints a proxy is a dead end, even for calls to 127.0.0.1.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,29 @@
 
 namespace anchorhold {
 
-// What stands before the first "=" of an environment entry; the whole of it when there is none.
+// Returns the part before the first "=" of an environment entry, or the whole entry if it has none.
 std::string_view env_name(std::string_view entry);
 
-// Ignoring case: (http|https|all|ftp|ws|wss|grpc|no)_proxy,
+// Returns whether the name is one of these, in any letter case:
+// (http|https|all|ftp|ws|wss|grpc|no)_proxy,
 // npm_config_(proxy|http_proxy|https_proxy|http-proxy|https-proxy|noproxy), node_use_env_proxy.
 bool is_proxy_name(std::string_view name);
 
-// Where proxies may stay (filtered), what keeps the calls to the relay away from them. Clients
-// disagree: of the two spellings some read only one, and where both are set some the one, some the
-// other, so both say the same. Only a literal address is understood by all (measured). A "*" means
-// everything to Go and reqwest among other entries, but never an address; to curl, Python and
-// undici only as the whole value. So it stays beside the addresses in the one, alone in the other.
+// The values that keep calls to the relay away from proxies, where proxies may stay (filtered).
+// Clients disagree about the two spellings. Some read only one of them; where both are set, some
+// prefer the one, some the other. So both must say the same. Only a literal address is understood
+// by all clients (measured).
+// Clients disagree about "*" too. Go and reqwest take it for everything when it stands among other
+// entries, but it never matches an address there. curl, Python and undici honour it only as the
+// whole value. So the upper value keeps "*" beside the addresses, and the lower one is "*" alone.
 struct Exemption {
     std::string upper; // value of NO_PROXY
     std::string lower; // value of no_proxy
     friend bool operator==(const Exemption&, const Exemption&) = default;
 };
-// For the environment ("NAME=VALUE") a process will have; nothing when no proxy is named there: an
-// exemption alone is not neutral, it turns off Python's look-up of the system's own.
+// Returns the exemption for the environment ("NAME=VALUE") that a process will have. Returns
+// nothing when it names no proxy: an exemption alone is not neutral, because it turns off Python's
+// look-up of the proxies of the system.
 std::optional<Exemption> exempt_relay(const std::vector<std::string>& environment);
 
 } // namespace anchorhold

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members that hold the same kind of value are tables, read and written by the same loop. A member
-// that a record lacks keeps its default, so that what an older version wrote can be read; a member
-// nobody knows is passed over, so that what a later version of the same schema wrote can be too.
+// Records in JSON. Members that hold the same kind of value are tables, which one loop reads and
+// another writes. A member that is missing keeps its default, so that records of older versions can
+// be read. An unknown member is passed over, so that records of later versions of the same schema
+// can be read too.
 #include "schema/record.hpp"
 
 #include "schema/file_identity.hpp"
@@ -63,7 +64,8 @@ constexpr std::array<Members<std::int64_t>, 2> times{{
     {"ended", &Record::ended},
 }};
 
-// JSON has no unsigned integers; nothing we count comes near the end of the signed ones.
+// Returns the number as a signed one, as JSON has no unsigned integers. Nothing that we count comes
+// near the end of the signed ones.
 std::int64_t signed_of(std::uint64_t number)
 {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
@@ -99,7 +101,8 @@ void write_sources(json::Writer& out, const std::vector<BindSource>& sources)
     out.end_array();
 }
 
-// What is not there yet is left out: a process that was not started, a time that did not come.
+// Writes the circumstances. What is not known yet is left out: a process that was not started, a
+// time that has not come.
 void write_circumstances(json::Writer& out, const Record& record)
 {
     write_texts(out, circumstances, record);
@@ -223,7 +226,8 @@ Status read_schema(json::View root, Record& record)
     return {};
 }
 
-// What names a run becomes part of paths.
+// Refuses a record without a proper key, generation or state: what names a run becomes part of
+// paths.
 Status check_names(json::View root, const Record& record)
 {
     if (!RunKey::parse(record.key))

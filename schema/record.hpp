@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's posture record: what was asked, what holds, what was seen to hold
-// (schema/record.schema.json). Written before the first change to the host, read by teardown.
+// The posture record of a run: what was asked, what holds, and what was seen to hold
+// (schema/record.schema.json). It is written before the first change to the host, and teardown
+// reads it.
 #pragma once
 
 #include "schema/file_identity.hpp"
@@ -15,14 +16,20 @@
 
 namespace anchorhold {
 
-enum class RunState : std::uint8_t { planned, enforced, ended, failed };
+enum class RunState : std::uint8_t {
+    planned,  // written before the first change to the host
+    enforced, // the hook has set up the network and checked it
+    ended,    // it was enforced and has been torn down
+    failed,   // it was never enforced; `code` and `reason` say why
+};
 std::string_view word_for(RunState state);
 std::optional<RunState> run_state_from(std::string_view word);
 
-struct BindSource {          // what the shim saw where config.json binds a path of the host
+// The file that the shim saw at a place where config.json binds a path of the host.
+struct BindSource {
     std::string where;       // "mounts[3].source"
-    std::string destination; // inside, normal; "/": the container's root
-    FileIdentity identity;   // 0:0: there was nothing
+    std::string destination; // path inside the container, normal; "/": the container's root
+    FileIdentity identity;   // 0:0: there was no file
     friend bool operator==(const BindSource&, const BindSource&) = default;
 };
 
@@ -33,49 +40,52 @@ struct Record {
     RunState state = RunState::planned;
     Egress requested = Egress::off;
     std::string profile; // name
-    std::string pod; // of a container of a pod: KEY.GENERATION of the run that holds its network
+    // Only of a container in a pod: KEY.GENERATION of the run that holds the pod's network.
+    std::string pod;
     Posture posture = Posture::severed;
     Technique technique = Technique::none;
-    std::string relay; // "inside": it is process 1; "child": the command is; empty: there is none
-    std::string on_broker_lost; // "stop" where that is the policy; else empty
+    std::string relay; // "inside": the relay is process 1; "child": the command is; empty: no relay
+    std::string on_broker_lost; // "stop" where the policy says so, else empty
     std::string sentence;
     Why why = Why::as_asked;
-    std::string code;   // error code word when failed, else empty
-    std::string reason; // one line: why it failed or was tightened
+    std::string code;   // word of the error code when the run failed, else empty
+    std::string reason; // one line that says why it failed or was tightened
     std::vector<Endpoint> endpoints;
-    std::vector<std::string> allow;  // of a filtered run: its rules, as they are written
+    std::vector<std::string> allow;  // the rules of a filtered run, as they are written
     std::vector<BindSource> sources; // the root first; compared with what was mounted
-    std::vector<std::string>
-        verified; // what the kernel answered: "netns", "links", "drop-table", ...
+    // The kernel's answers: "netns", "links", "drop-table", ... (schema/verified.hpp).
+    std::vector<std::string> verified;
     std::vector<std::string> voids;
     std::vector<std::string> other_channels;
     std::vector<std::string> advice;
     std::vector<std::string> removed_env; // names, never values
     std::vector<std::string> removed_caps;
     std::vector<std::string> removed_hooks;
-    std::string replaced_netns; // what stood in config.json before we gave it its own
+    // The network namespace in config.json that we replaced by a new one.
+    std::string replaced_netns;
     std::uint64_t drops = 0;
-    std::uint64_t drops_before = 0; // of them, those that tables counted which were replaced since
+    // The part of `drops` counted by tables that were replaced since.
+    std::uint64_t drops_before = 0;
     std::vector<rules::Denied> denied;     // oldest first
-    bool more_denied = false;              // there was no room for all: there may be more
+    bool more_denied = false;              // not all were remembered: there may be more
     std::optional<rules::Network> network; // of a sealed or filtered run
-    std::string delegate;                  // absolute path of the runtime below
+    std::string delegate;                  // absolute path of the runtime
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
     std::string boot_id;
     FileIdentity host_netns, host_pidns;
     ProcessIdentity creator, init;
-    std::optional<FileIdentity> netns; // the container's
+    std::optional<FileIdentity> netns; // the container's network namespace
     std::int64_t created = 0;          // seconds since the epoch
     std::int64_t ended = 0;
     friend bool operator==(const Record&, const Record&) = default;
 };
 
-// "KEY.GENERATION": edit marks and the members of a pod name a run so.
+// Returns "KEY.GENERATION", by which edit marks and the members of a pod name a run.
 std::string run_name(const Record& record);
-std::string to_json(const Record& record); // pretty, follows record.schema.json
-// A newer schema number is refused. Within a known one, missing members keep their defaults and
-// unknown ones are passed over, so that versions may come and go while runs are alive.
+std::string to_json(const Record& record); // pretty-printed, as record.schema.json says
+// Reads a record. Refuses a newer schema number. Within a known one missing members keep their
+// defaults and unknown members are passed over, so that versions can change while runs are alive.
 Result<Record> parse_record(std::string text);
 
 } // namespace anchorhold

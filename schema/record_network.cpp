@@ -41,7 +41,7 @@ Result<rules::Prefix> read_prefix(json::View at)
     return prefix;
 }
 
-// Every element of the array called `name`, where there is one.
+// Reads every element of the array called `name`, if it is there.
 template <typename Value, typename Read>
 Status read_each(json::View object, std::string_view name, Read read, std::vector<Value>& into)
 {
@@ -73,7 +73,7 @@ void write_protocol(json::Writer& out, bool udp)
     out.member("protocol", udp ? "UDP" : "TCP");
 }
 
-// A rule without its parts would be another rule, so none of them has a default.
+// Reads a rule. No part of it has a default, because a rule that lacks one would be another rule.
 Result<rules::Reach> read_reach(json::View object)
 {
     AH_CHECK(object.object());

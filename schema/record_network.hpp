@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of a record that are documents of their own; record.cpp has the others.
+// The members of a record that are objects of their own. record.cpp has the others.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -9,8 +9,9 @@
 
 namespace anchorhold {
 
-// A missing member keeps its default, an unknown one is passed over, a wrong one is refused with
-// its place: what is read here becomes rules and lines of a hosts file.
+// Writes and reads them. A missing member keeps its default, and an unknown one is passed over. A
+// wrong one is refused with its place, because what is read here becomes rules and lines of a hosts
+// file.
 void write_network(json::Writer& out, const rules::Network& network); // the value of "network"
 Result<rules::Network> read_network(json::View object);
 void write_denied(json::Writer& out,

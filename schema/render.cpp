@@ -12,7 +12,8 @@ namespace anchorhold {
 
 namespace {
 
-// The text is UTF-8 and was made printable: continuation bytes take no column.
+// Returns how many columns a text takes. It is UTF-8 and was made printable, so every byte but the
+// continuation bytes stands for one column.
 std::size_t columns(std::string_view text)
 {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -79,7 +80,7 @@ std::string joined(const std::vector<std::string>& words)
     return text;
 }
 
-// One order for one set: the kernel's own is none.
+// Returns them in an order of ours: the kernel's set has none.
 std::vector<rules::Denied> by_time(std::vector<rules::Denied> denied)
 {
     std::ranges::sort(denied, {}, [](const rules::Denied& one) {

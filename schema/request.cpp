@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the three words meet: the administrator's policy, the profile somebody chose, and the
-// annotations of whoever wrote the container. Annotations come from strangers too (podman before
-// 4.5.1 copies those of the image), so they only tighten, or loosen up to the ceiling.
+// Resolves a request from three sources: the administrator's policy, the profile that somebody
+// chose, and the annotations of whoever wrote the container. Annotations come from strangers too:
+// podman before 4.5.1 copies those of the image. So they may tighten, and loosen only up to the
+// ceiling.
 #include "schema/request.hpp"
 
 #include "schema/json/short_form.hpp"
@@ -20,8 +21,8 @@ std::string lowered(std::string_view text)
     return lower;
 }
 
-// The word behind our prefix; nothing for a key that is not ours. A reader that folds case or cuts
-// blanks would take what looks like ours for ours, so that is refused.
+// Returns the word behind our prefix, or nothing for a key that is not ours. Refuses a key that
+// only a reader which folds case or cuts blanks would take for ours.
 Result<std::optional<std::string_view>> our_word(std::string_view key)
 {
     if (!lowered(short_form::trimmed(key)).starts_with(annotation_prefix))
@@ -83,7 +84,8 @@ Status check_choosable(const Policy& policy, const std::string& name)
     return {};
 }
 
-// {id} is one path component, so what it stands in keeps its shape.
+// Returns the endpoint with {id} filled in. An id is one path component, so the path keeps its
+// shape.
 Endpoint filled_in(Endpoint endpoint, const ContainerId& id)
 {
     constexpr std::string_view hole = "{id}";
@@ -97,7 +99,8 @@ Endpoint filled_in(Endpoint endpoint, const ContainerId& id)
     return endpoint;
 }
 
-// The socket's directory is what gets mounted, so it is what must lie below a permitted one.
+// Returns whether the socket's directory lies below a permitted one: the directory is what is
+// mounted.
 bool is_permitted(const UnixTarget& socket, const std::vector<std::string>& directories)
 {
     return std::ranges::any_of(directories, [&](const std::string& directory) {
@@ -123,10 +126,11 @@ Status check_bounds(const Endpoint& endpoint, const Policy& policy)
     return {};
 }
 
-struct Sources { // what a request is made of
+// The sources of a request.
+struct Sources {
     const Policy& policy;
     const Profile& base;
-    Asked said; // nothing where only profiles speak
+    Asked said; // empty where only profiles speak
     ChosenBy by;
 };
 
@@ -136,7 +140,8 @@ Status resolve_egress(const Sources& from, Request& request)
     request.egress = request.asked;
     if (from.said.nothing() && from.by == ChosenBy::fallback)
         request.why = Why::nothing_asked;
-    // A profile that an annotation chose is an annotation's word: the ceiling alone bounds it.
+    // A profile that an annotation chose counts as the annotation's word, so only the ceiling
+    // bounds it.
     const Egress limit = from.by == ChosenBy::annotation
                              ? from.policy.ceiling
                              : std::max(from.base.egress, from.policy.ceiling);
@@ -178,7 +183,7 @@ Status resolve_endpoints(const Sources& from, const ContainerId& id, Request& re
     return {};
 }
 
-// The lists of request and administrator, intersected; deny wins.
+// Intersects the request's list and the administrator's; deny wins.
 Status resolve_allow(const Sources& from, Request& request)
 {
     if (from.said.allow && request.asked != Egress::allowlist) {

@@ -21,8 +21,8 @@ bool is_hex_digit(char c)
 
 Result<ContainerId> ContainerId::parse(std::string_view text)
 {
-    // crun accepts blanks, colons and any UTF-8 besides runc's [A-Za-z0-9_+.-]; what matters here
-    // is that an id put for {id} into a path stays one component of it.
+    // crun accepts blanks, colons and any UTF-8, beside runc's [A-Za-z0-9_+.-]. All that matters
+    // here is that an id in the place of {id} stays one component of a path.
     if (text.empty() || text.size() > longest_id || text == "." || text == ".." ||
         text.find('/') != std::string_view::npos || text.find('\0') != std::string_view::npos)
         return fail(Code::invalid_request, in_quotes(text) + " is not a container id");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run is called. The id alone is not unique (two containerd namespaces may hold the same
-// one at once), and is never used in a name or path: everything hangs from the key.
+// The name of a run. The id alone is not unique: two containerd namespaces may hold the same one at
+// once. So no name and no path is made from the id; they are made from the key.
 #pragma once
 
 #include "schema/error.hpp"
@@ -22,8 +22,8 @@ private:
     std::string text_;
 };
 
-// First 12 hex digits of SHA-256(root NUL id). `root` is the delegate's state directory, absolute
-// and resolved by the caller (hooks/state/state_dir.hpp, resolve_root).
+// The first 12 hex digits of SHA-256(root NUL id). `root` is the state directory of the runtime,
+// absolute and resolved by the caller (hooks/state/state_dir.hpp, resolve_root).
 class RunKey {
 public:
     static RunKey of(std::string_view root, const ContainerId& id);

@@ -6,7 +6,7 @@
 
 namespace anchorhold {
 
-// SHA-256 of the bytes, as 64 lower-case hex digits (libmd).
+// Returns the SHA-256 of the bytes as 64 lower-case hex digits (libmd).
 std::string sha256_hex(std::string_view bytes);
 
 } // namespace anchorhold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns a descriptor. Taking one by value takes it over; merely using one is an int.
-// C headers only: the relay, which links no libstdc++, uses this file too.
+// The owner of a file descriptor. A function that takes one by value takes it over; a function that
+// only uses one takes an int. C headers only, because the relay uses this file too and links no
+// libstdc++.
 #pragma once
 
 #include <unistd.h>

@@ -20,7 +20,7 @@ std::size_t after_literal(std::string_view code, std::size_t at)
     return at + 1;
 }
 
-// Behind the comment or literal that begins there; the same place when none does.
+// Returns the place behind the comment or literal that begins at `at`; `at` when none does.
 std::size_t after_text(std::string_view code, std::size_t at)
 {
     if (code.substr(at).starts_with("//"))
@@ -33,7 +33,7 @@ std::size_t after_text(std::string_view code, std::size_t at)
     return code[at] == '"' || code[at] == '\'' ? after_literal(code, at) : at;
 }
 
-// A quote between digits separates them.
+// Returns the place behind a word. A quote between digits belongs to it.
 std::size_t after_word(std::string_view code, std::size_t at)
 {
     const std::size_t begin = at;

@@ -12,7 +12,7 @@ namespace anchorhold::layering_test {
 std::vector<std::string> lines_of(std::string_view text);
 // Returns the identifiers of a text, without comments and literals.
 std::set<std::string> identifiers(std::string_view code);
-// Returns what stands in a text's literals, in small letters; those side by side are one line.
+// Returns the content of a text's literals, in small letters; literals side by side make one line.
 std::string literals(std::string_view code);
 
 } // namespace anchorhold::layering_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixtures of the source tree, read whole.
+// The files of the source tree, read whole.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace anchorhold {
 
-// `path` from the root of the source tree; fails the test when it cannot be read.
+// Returns the content of the file at `path`, from the root of the source tree. Fails the test when
+// it cannot be read.
 std::string source_file(std::string_view path);
 
 } // namespace anchorhold

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms and who may look into whom, as data, held against every file of the tree.
+// The folders, and which of them may include which, as data. Every file of the tree is compared
+// with it.
 #include <doctest/doctest.h>
 
 #include "tests/code.hpp"
@@ -16,7 +17,8 @@
 namespace anchorhold::layering_test {
 namespace {
 
-// The folders of the product, each with the folders that it may include. A folder is its own.
+// The folders of the product, each with the folders that it may include. A folder may include
+// itself.
 const std::map<std::string, std::set<std::string>> folders{
     {"schema/json", {"schema"}},
     {"schema/rules", {"schema", "schema/json"}},
@@ -46,22 +48,22 @@ const std::map<std::string, std::set<std::string>> folders{
       "shim/words"}},
     {"relay", {}},
 };
-// Single headers that a folder may include besides.
+// Single headers that a folder may include in addition.
 const std::map<std::string, std::set<std::string>> besides{
     {"hooks", {"relay/pump.hpp"}},
     {"relay", {"schema/unique_fd.hpp"}},
 };
-// The other rooms: what may be included begins with one of these.
+// The other rooms. Each include must begin with one of these.
 const std::map<std::string, std::vector<std::string>> rooms{
     {"tests", {"tests/", "schema/", "shim/", "hooks/", "relay/"}},
-    // Black box: its programs know what lies beside them.
+    // A black box: its programs know only the files beside them.
     {"integration", {"attempt.hpp", "contenders.hpp", "load.hpp", "order.hpp"}},
     {"contrib", {}},
 };
 const std::set<std::string> product{"schema", "shim", "hooks", "relay"};
-// Links no libmnl: Debian has no static one, and the shim is static.
+// The folders that do not link libmnl: Debian has no static one, and the shim is static.
 const std::set<std::string> without_libmnl{"schema", "shim", "hooks/state"};
-// Sources whose declarations stand in a header of another name.
+// The sources that are declared in a header of another name.
 const std::map<std::string, std::string> declared_in{
     {"hooks/down.cpp", "hooks/verbs.hpp"},
     {"hooks/guard.cpp", "hooks/verbs.hpp"},
@@ -80,10 +82,10 @@ const std::map<std::string, std::string> declared_in{
     {"shim/tools/verify.cpp", "shim/tools/tool_list.hpp"},
 };
 constexpr std::size_t most_units = 20; // pairs of source and header in a folder
-// Of libraries that are not the C library or the standard one; they stay out of headers.
+// Libraries other than the C library and the standard one. They stay out of headers.
 const std::vector<std::string> libraries{"libmnl/",  "libnftnl/", "rapidjson/",
                                          "cap-ng.h", "sha256.h",  "toml++/"};
-// Made by meson, so not in the tree.
+// Files that meson makes, so they are not in the tree.
 const std::set<std::string> generated{"tests/fuzz/embedded.hpp"};
 constexpr std::size_t most_lines = 399;
 
@@ -120,7 +122,7 @@ std::vector<Source> sources()
     return found;
 }
 
-// What stands between `open` and `close` on the #include lines: "schema/json/json.hpp".
+// Returns the text between `open` and `close` on the #include lines: "schema/json/json.hpp".
 std::vector<std::string> includes(const Source& source, char open, char close)
 {
     std::vector<std::string> found;
@@ -154,7 +156,7 @@ bool may_include(const Source& source, const std::string& included)
            (single != besides.end() && single->second.contains(included));
 }
 
-// "FILE uses WORD" for each word of the list that a file has no business with.
+// Returns "FILE uses WORD" for each word of the list that a file uses.
 std::vector<std::string> uses(const Source& source, const std::vector<std::string>& words)
 {
     std::vector<std::string> found;
@@ -183,7 +185,7 @@ TEST_CASE("a room includes only rooms it may look into")
         }
     }
     CHECK(findings == "");
-    CHECK(seen > 100); // the test reads something
+    CHECK(seen > 100); // the test has read something
 }
 
 TEST_CASE("every folder of the product is in the table, and holds at most twenty units")
@@ -279,7 +281,7 @@ TEST_CASE("one file includes RapidJSON, one toml++, and no header a library's")
 
 TEST_CASE("only main.cpp prints, and only main.cpp exits")
 {
-    // _exit() is not among them: a forked child has no other end.
+    // _exit() is not listed, because a forked child has no other way to end.
     const std::vector<std::string> words{"printf", "fprintf", "dprintf", "vprintf", "vfprintf",
                                          "puts",   "fputs",   "putchar", "putc",    "perror",
                                          "cout",   "cerr",    "clog",    "exit",    "quick_exit"};
@@ -295,7 +297,7 @@ TEST_CASE("only main.cpp prints, and only main.cpp exits")
 
 TEST_CASE("R8 no sentence of ours has a phrase that engines rewrite, but of a missing command")
 {
-    // Where the user's own command is missed, in the words of a runtime.
+    // These report, in the words of a runtime, that the user's own command is missing.
     const std::set<std::string> of_commands{"relay/command.cpp", "shim/verbs/command_lookup.cpp"};
     std::string findings;
     std::set<std::string> found;
@@ -311,7 +313,7 @@ TEST_CASE("R8 no sentence of ours has a phrase that engines rewrite, but of a mi
         }
     }
     CHECK(findings == "");
-    CHECK(found.size() == of_commands.size()); // the test reads something
+    CHECK(found.size() == of_commands.size()); // the test has read something
 }
 
 TEST_CASE("nothing is owned by hand and no exception is thrown")
@@ -323,7 +325,8 @@ TEST_CASE("nothing is owned by hand and no exception is thrown")
         if (!source.is_product())
             continue;
         for (const std::string& finding : uses(source, words)) {
-            // Without libstdc++ there is no other heap; stream.cpp says where it is given back.
+            // The one exception: without libstdc++ there is no other heap; stream.cpp says where it
+            // is freed.
             if (finding != "relay/stream.cpp uses malloc")
                 findings += finding + "\n";
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads, reads back and drops the tables of one run in the namespace it is called in, for
-// integration/hooks/tables.sh:
+// A program that loads, reads back and drops the tables of one run in the namespace it is called
+// in, for integration/hooks/tables.sh:
 //   tables inside|host|drop|denied|bench [WORD=VALUE...]
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"
@@ -28,7 +28,7 @@ struct Asked {
     int runs = 0;
 };
 
-Reach reach_of(std::string_view text) // 10.1.0.0/16:tcp:5432-5439
+Reach reach_of(std::string_view text) // reads 10.1.0.0/16:tcp:5432-5439
 {
     const std::size_t ports = text.rfind(':');
     const std::size_t protocol = text.rfind(':', ports - 1);
@@ -165,7 +165,7 @@ double median_ms(Netlink& kernel, const HostRun& run, double* drop, double* back
     return loads[10];
 }
 
-// With so many other runs, whose links need not be there.
+// Measures with many other runs, whose links need not be there.
 int bench(Netlink& kernel, const Asked& asked)
 {
     for (int i = 0; i < asked.runs; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file of an engine's configuration: how it is parsed, and where in it a runtime is named.
+// One file of an engine's configuration: how it is parsed, and at which places it names a runtime.
 #pragma once
 
 #include "schema/engine/setup.hpp"
@@ -7,19 +7,23 @@
 
 namespace anchorhold::engine {
 
-// The CRI plugin of containerd in its configuration of version 2, and of 3 and later.
+// The names of containerd's CRI plugin in its configuration: cri_2 in version 2, cri_3 in version 3
+// and later. file.cpp has the name of version 1.
 constexpr std::string_view cri_2 = "io.containerd.grpc.v1.cri";
 constexpr std::string_view cri_3 = "io.containerd.cri.v1.runtime";
 
 using Keys = std::vector<std::string>;
 
-// `version` is containerd's, of one file: every version has a section of its own.
+// Parses a file. Refuses (invalid_request) what is no TOML, or for Docker no JSON. config_version
+// returns the version of containerd's file, and 0 for other engines: every version of it has a
+// section of its own.
 Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file);
 std::int64_t config_version(Engine engine, json::View root);
-// Where a runtime's program is named; "*" stands for the runtime's name, "[]" for any element.
+// Returns the places where a runtime's program is named. "*" stands for the runtime's name, "[]"
+// for any element of a list.
 std::vector<Keys> right_places(Engine engine, std::int64_t version);
-// [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.x.options], as the engine's people
-// write it; of Docker's, runtimes.x.
+// Returns a section as the engine's people write it:
+// [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.x.options], and for Docker runtimes.x.
 std::string section_text(Engine engine, const Keys& keys);
 
 } // namespace anchorhold::engine

@@ -32,7 +32,8 @@ std::optional<json::View> at(json::View view, std::initializer_list<std::string_
     return found;
 }
 
-// Of what is written wrongly the engine itself complains; here it is simply not there.
+// Returns the text at these keys, or nothing. A value of another type counts as not there, because
+// the engine itself complains of it.
 std::string text_at(json::View view, std::initializer_list<std::string_view> keys)
 {
     const auto found = at(view, keys);
@@ -69,7 +70,8 @@ void put(EngineSetup& setup, Handler handler)
     setup.handlers.push_back(std::move(handler));
 }
 
-// containers.conf(5): [engine.runtimes] lists paths of which the first that exists is taken.
+// Reads podman's file. [engine.runtimes] lists paths, of which the first that exists is taken
+// (containers.conf(5)).
 void read_podman(json::View root, EngineSetup& setup, std::vector<std::string>& json_capable)
 {
     for (const json::View& list : members(at(root, {"engine", "runtimes"})))
@@ -82,7 +84,7 @@ void read_podman(json::View root, EngineSetup& setup, std::vector<std::string>& 
 
 void name_fallback(EngineSetup& setup)
 {
-    // A path may stand where a name does, and is then known by the end of it.
+    // `runtime` may be a path, and that path is then the name of the runtime.
     if (setup.fallback.starts_with('/') && names_us(setup.fallback))
         put(setup, {.name = setup.fallback, .programs = {setup.fallback}});
 }
@@ -110,7 +112,7 @@ void note_fallback(EngineSetup& setup)
 
 void read_docker(json::View root, EngineSetup& setup)
 {
-    // As `docker info` spells it, and as daemon.json does.
+    // The first spelling is daemon.json's, the second that of `docker info`.
     for (const char* const key : {"runtimes", "Runtimes"}) {
         for (const json::View& runtime : members(root.find(key))) {
             std::string path = text_at(runtime, {"path"});
@@ -129,7 +131,7 @@ void read_docker(json::View root, EngineSetup& setup)
 
 void read_containerd(json::View root, EngineSetup& setup)
 {
-    for (const std::string_view plugin : {cri_2, cri_3}) { // it dumps one of them
+    for (const std::string_view plugin : {cri_2, cri_3}) { // containerd dumps one of them
         const auto section = at(root, {"plugins", plugin, "containerd"});
         if (!section)
             continue;
@@ -143,7 +145,8 @@ void read_containerd(json::View root, EngineSetup& setup)
     }
 }
 
-// crio.conf(5): without a runtime_path the program is looked for by the handler's name.
+// Reads CRI-O's file. Without a runtime_path the program is looked for by the handler's name
+// (crio.conf(5)).
 void read_crio(json::View root, EngineSetup& setup)
 {
     for (const json::View& runtime : members(at(root, {"crio", "runtime", "runtimes"}))) {
@@ -156,7 +159,7 @@ void read_crio(json::View root, EngineSetup& setup)
         setup.fallback = name;
 }
 
-// Levenshtein's distance.
+// Returns Levenshtein's distance: how many letters have to be changed, added or removed.
 std::size_t distance(std::string_view one, std::string_view other)
 {
     std::vector<std::size_t> row(other.size() + 1);
@@ -177,7 +180,7 @@ void say_if_none(EngineSetup& setup)
     const bool told = std::ranges::any_of(setup.handlers, &Handler::ours) || !setup.faults.empty();
     if (told)
         return;
-    // podman has nothing to restart, and may be told by a hook, where no runtime is to be added.
+    // podman has no service to restart. It may also know us by a hook, and then needs no runtime.
     const std::string remedy =
         setup.engine == Engine::podman
             ? "copy contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this"

@@ -44,7 +44,7 @@ private:
     EngineSetup& setup_;
 };
 
-// "ci" of anchorhold-ci.
+// Returns the profile that a name suggests: "ci" of anchorhold-ci.
 std::string profile_in(std::string_view name)
 {
     constexpr std::string_view prefix = "anchorhold-";
@@ -90,7 +90,7 @@ void judge_program(const Judge& judge, const HandlerFacts& facts)
     }
 }
 
-// The same words as create's, and what to do.
+// Judges the choice of a profile, in the words of create, and says what to do.
 void judge_profile(const Judge& judge, const HandlerFacts& facts)
 {
     const std::string wanted = facts.option ? *facts.option : facts.argv0.value_or("");
@@ -123,7 +123,7 @@ void judge_profile(const Judge& judge, const HandlerFacts& facts)
     }
 }
 
-// As containerd asks it, which is path.Match of Go.
+// Returns whether containerd passes the annotation on. It asks path.Match of Go.
 bool passes(const std::vector<std::string>& globs, std::string_view word)
 {
     const std::string key = std::string(annotation_prefix) + std::string(word);
@@ -148,7 +148,8 @@ void judge_globs(const Judge& judge, std::string_view key, const std::vector<std
               "give it " + std::string(key) + " = [\"dev.anchorhold.*\"]");
 }
 
-// Without one, or with a broken one, what profiles say is not known.
+// Returns whether there is a policy that could be read. Without one nothing is known of its
+// profiles.
 bool has_policy(const Judge& judge, const HandlerFacts& facts)
 {
     const std::string why =
@@ -186,7 +187,8 @@ void judge_pods(const Judge& judge, const HandlerFacts& facts)
     }
 }
 
-// Engines say in many lines what one of them means: ours, else the first that speaks of an error.
+// Returns the one line that tells the cause, as engines print many: our own line, else the first
+// one with an error, else the last.
 std::string cause_in(std::string_view text)
 {
     constexpr std::string_view ours = "anchorhold: create ";
@@ -203,7 +205,7 @@ std::string cause_in(std::string_view text)
     return last.empty() ? "it says nothing" : printable(last, 600);
 }
 
-// A broker of each container's own is not there for a throw-away one.
+// Returns whether the profile needs a broker for each container. The throw-away container has none.
 bool wants_broker_of_its_own(const HandlerFacts& facts)
 {
     const Profile* const profile = chosen_profile(facts);
@@ -230,7 +232,8 @@ TrialOutcome judge_failure(const Judge& judge, const HandlerFacts& facts, const 
     return {refused ? "refused" : "not run", std::move(line)};
 }
 
-// Docker below 25 passes no annotation on, and a policy may ignore them: then "off" is not heard.
+// Returns whether the trial may leave no record although we were called. The trial asks for "off"
+// by an annotation. Docker below 25 passes no annotation on, and a policy may ignore annotations.
 bool leaves_no_record(const HandlerFacts& facts, const Trial& trial, Engine engine)
 {
     const auto id = ContainerId::parse(trial.id);

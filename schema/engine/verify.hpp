@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify` (case C-11): does an engine's runtime lead to us, and did a container that ran below it
-// leave the record it should? What was found out is judged here. Pure.
+// The judgement of `verify`: whether an engine's runtime leads to us, and whether a container that
+// ran below it left the right record. Pure: the facts were gathered before.
 #pragma once
 
 #include "schema/engine/setup.hpp"
@@ -14,45 +14,48 @@
 
 namespace anchorhold::engine {
 
-// What one runtime of an engine comes to on this host.
+// The program of a runtime, as found on this host.
 enum class ProgramIs : std::uint8_t { missing, unsafe, other, same };
 // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
 struct HandlerFacts {
     ProgramIs standing = ProgramIs::missing;
-    std::string program = {}; // the one that is run, or the first that is not there
-    std::string why = {};     // of unsafe
-    // As our own command line is read when the engine calls it so.
+    std::string program = {}; // the program that is run, or the first that is not there
+    std::string why = {};     // the reason of `unsafe`
+    // Our own command line and policy, as read when the engine calls us so.
     std::string policy_path = {};
     bool policy_there = false;
     Result<Policy> policy = Policy();
-    std::optional<std::string> option = {}, argv0 = {}; // profiles that were chosen
+    // The profile chosen by --ah-profile, and by argv[0].
+    std::optional<std::string> option = {}, argv0 = {};
 };
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
-// The profile its containers get; nothing where they are refused.
+// Returns the profile that its containers get; nothing where they are refused.
 std::optional<std::string> profile_of(const HandlerFacts& facts);
 
-// The one throw-away container below it.
+// The throw-away container that was run below the runtime.
 struct Trial {
-    std::string id = {};     // empty: the engine made none
-    bool ran = false;        // to its end; of a pod, its sandbox stood
-    std::string output = {}; // the engine's, where it did not
+    std::string id = {};     // empty: the engine made no container
+    bool ran = false;        // it ran to its end; for a pod, its sandbox ran
+    std::string output = {}; // the engine's output where it did not run
     std::optional<Record> record = {};
 };
 // NOLINTEND(readability-redundant-member-init)
-struct TrialOutcome {      // of a trial, for a table
+// The outcome of a trial, for a table.
+struct TrialOutcome {
     std::string_view word; // "recorded", "answered", "refused", "NO RECORD", "not run"
-    std::string sentence;  // the record's, or why there is none
+    std::string sentence;  // of the record, or why there is none
 };
 TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
                          EngineSetup& setup);
 
-// A handler that was asked for by name and is not there.
+// Adds the fault that the engine has no runtime of this name, which was asked for.
 void judge_absence(std::string_view name, EngineSetup& setup);
 
 enum class Verdict : std::uint8_t { verified, faulty, alarm };
 Verdict verdict_of(const EngineSetup& setup);
 
-struct VerifyRow { // what is told of one handler
+// One line of the output: what is told of one handler.
+struct VerifyRow {
     std::string handler, program, profile, trial, sentence;
 };
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows);

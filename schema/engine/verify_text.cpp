@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `verify` says. The first line is the verdict; an alarm is never below anything else.
+// The output of `verify`. The first line is the verdict, and nothing stands above an alarm.
 #include "schema/engine/verify.hpp"
 #include "schema/json/json.hpp"
 #include "schema/render.hpp"

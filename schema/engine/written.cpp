@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the administrator wrote, held against what the engine makes of it. Wherever a file holds a
-// text that names us, an engine was meant to run us: the keys that lead there are compared with
-// those it reads.
+// The text that the administrator wrote, compared with what the engine reads. Wherever a file holds
+// a text that names us, an engine was meant to run us. The keys that lead to that text are compared
+// with the keys that the engine reads.
 #include "schema/engine/written.hpp"
 
 #include "schema/engine/file.hpp"
@@ -12,7 +12,7 @@ namespace anchorhold::engine {
 namespace {
 
 struct Place {
-    Keys keys; // the last is the text's own, "[]" in a list
+    Keys keys; // the last is the key of the text itself, "[]" in a list
     std::string program;
 };
 
@@ -27,7 +27,7 @@ void find_places(json::View view, const Keys& keys, std::vector<Place>& found)
         return;
     }
     for (const json::View& item : view.items()) {
-        if (item.key() == "runtimeArgs") // our own options may well hold such a path
+        if (item.key() == "runtimeArgs") // our own options may hold a path that looks like ours
             continue;
         Keys below = keys;
         below.push_back(list ? "[]" : item.key());
@@ -35,7 +35,7 @@ void find_places(json::View view, const Keys& keys, std::vector<Place>& found)
     }
 }
 
-// Do all keys agree but perhaps the last?
+// Returns whether all keys but the last agree.
 bool same_section(const Keys& place, const Keys& pattern)
 {
     return place.size() == pattern.size() &&
@@ -50,8 +50,8 @@ bool is_at(const Keys& place, const Keys& pattern)
     return same_section(place, pattern) && place.back() == pattern.back();
 }
 
-// The runtime's name, as far as a wrong place gives it away: what stands above "options", a list or
-// the program's own key.
+// Returns the name of the runtime that a place is about, as far as it can be told. At a wrong place
+// this is the key above "options", above a list, or above the program's own key.
 std::string handler_at(const Keys& place, const std::vector<Keys>& patterns)
 {
     for (const Keys& pattern : patterns) {
@@ -65,13 +65,13 @@ std::string handler_at(const Keys& place, const std::vector<Keys>& patterns)
     return end > 0 ? place[end - 1] : std::string();
 }
 
-// [SECTION] of the first pattern, for this runtime.
+// Returns the section where the first pattern has this runtime.
 std::string right_section(Engine engine, Keys pattern, const std::string& handler)
 {
     std::ranges::replace(pattern, std::string("*"), handler);
     pattern.pop_back();
     if (engine == Engine::podman)
-        pattern.pop_back(); // [engine.runtimes] has a list per runtime
+        pattern.pop_back(); // its list of a runtime is a key in [engine.runtimes]
     return section_text(engine, pattern);
 }
 
@@ -119,7 +119,7 @@ private:
     void look_whether_known(const std::string& handler, const Place& place)
     {
         const Handler* const known = setup_.find(handler);
-        // podman's `runtime` names a program or a runtime, and no handler stands above it.
+        // The place may be podman's `runtime`, which has no handler above it.
         if (says_ == EngineSays::nothing || handler == "engine" || (known && known->ours))
             return;
         const bool merged = setup_.engine == Engine::containerd;
@@ -129,7 +129,7 @@ private:
                    : "have it read its configuration again: restart it");
     }
 
-    // The version whose files may have it there; 0: none.
+    // Returns the version of a file in which this place would be right; 0: none.
     std::int64_t right_version(const Place& place) const
     {
         for (const std::int64_t version : {1, 2, 3}) {

@@ -5,9 +5,10 @@
 
 namespace anchorhold::engine {
 
-// Adds faults for each place in `file` that names us in vain. Handlers of ours that
-// only such a place gives away are marked. Did the engine say what it knows?
+// The words of the engine about the runtimes it knows: nothing, or its handlers.
 enum class EngineSays : bool { nothing, handlers };
+// Adds a fault for each place in `file` that names us in vain. Marks the handlers that are ours by
+// such a place alone.
 void look_at_written(const EngineFile& file, EngineSays says, EngineSetup& setup);
 
 } // namespace anchorhold::engine

@@ -64,7 +64,7 @@ void Draft::allow(ImportedProfile& profile, json::View at, rules::AllowRule rule
                                  rules::always_denied(rules::Network::default_pool()))) {
         return lose(at, rules::text_of(rule.to) + " is what no run reaches");
     }
-    // More than that is refused in the end.
+    // A longer list is refused in the end, so it need not grow any further.
     if (profile.allow.size() <= rules::most_rules &&
         std::ranges::find(profile.allow, rule) == profile.allow.end())
         profile.allow.push_back(std::move(rule));

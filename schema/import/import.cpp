@@ -12,7 +12,8 @@
 namespace anchorhold::imports {
 namespace {
 
-// "pypi.org", "[2001:db8::/32]:53": what a person would have written; nothing: it takes an object.
+// Returns the short form that a person would have written, "pypi.org" or "[2001:db8::/32]:53";
+// nothing when the rule needs an object.
 std::optional<std::string> short_text(const rules::AllowRule& rule, rules::ListKind kind)
 {
     std::string text = rules::text_of(rule.to);
@@ -118,7 +119,8 @@ Result<Imported> import_policy(std::string_view format, std::string text)
            json::Document::parse(std::move(text), Code::invalid_request));
     AH_TRY(Draft draft, read(format, document.root()));
     Imported imported{write_policy(draft), std::move(draft.losses)};
-    // Its limits are the policy's: so many rules, so many names.
+    // The result must be a policy that we accept, so an import has the limits of a policy: so many
+    // rules, so many names.
     if (auto policy = parse_policy(imported.policy); !policy) {
         policy.error().code = Code::invalid_request;
         return std::unexpected(std::move(policy).error().in("what would come out"));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkPolicy of networking.k8s.io/v1. The rules of an object add up; one without "to" means
-// everywhere, one without "ports" every port of every protocol, a port without a number every port
-// of its protocol, TCP when it names none. Whom an object is for is said by labels there and by the
-// profile here, so a List becomes as many profiles, and never their sum.
+// Reads NetworkPolicy of networking.k8s.io/v1. The rules of an object add up. A rule without "to"
+// means everywhere, one without "ports" means every port of every protocol. A port without a number
+// means every port of its protocol, which is TCP when none is named. Labels choose there which pods
+// an object is for; here a profile is chosen by name. So a List becomes one profile for each
+// object, and never their sum.
 #include "schema/import/networkpolicy.hpp"
 
 #include "schema/endpoint.hpp"
@@ -30,7 +31,7 @@ Result<std::string> text_at(json::View object, std::string_view name, std::strin
     return at->string();
 }
 
-// Absent, null and empty mean the same there.
+// Returns the elements of a list. Absent, null and empty mean the same in Kubernetes.
 Result<std::vector<json::View>> list_at(json::View object, std::string_view name)
 {
     const auto at = object.find(name);
@@ -50,7 +51,7 @@ Result<std::uint16_t> read_number(json::View at)
     return port->number();
 }
 
-// The sentence says why a port cannot be kept.
+// Reads a port. The sentence of an error says why the port cannot be kept.
 Result<rules::PortRange> read_port_range(json::View at)
 {
     AH_CHECK(at.object());
@@ -77,7 +78,7 @@ Result<rules::PortRange> read_port_range(json::View at)
     return range;
 }
 
-// Those that can be kept; none: the rule cannot be.
+// Returns the ports that can be kept. When there are none, the rule cannot be kept either.
 std::vector<rules::PortRange> read_ports(json::View rule, const std::vector<json::View>& items,
                                          Draft& draft)
 {
@@ -114,7 +115,8 @@ Result<rules::Prefix> read_range(json::View at)
     return std::unexpected(at.expected("a range of addresses"));
 }
 
-// Without a hole that is not understood the rest would be wider, so the block goes as a whole.
+// Reads an ipBlock. Refuses the whole block when one of its exceptions is not understood, because
+// the rest would be wider.
 Result<rules::AllowRule> read_block(json::View block)
 {
     AH_CHECK(block.object());
@@ -176,7 +178,8 @@ std::vector<Placed> read_peers(json::View rule, const std::vector<json::View>& i
     return peers;
 }
 
-// A member that is not known here may be a condition, so the rule goes as a whole.
+// Reads a rule. A rule with an unknown member is lost as a whole, because that member may be a
+// condition.
 Status read_rule(json::View rule, Draft& draft, std::vector<Placed>& rules)
 {
     AH_CHECK(rule.object());
@@ -220,7 +223,8 @@ bool is_filled(const Placed& one, const rules::Prefix& hole, const std::vector<P
     });
 }
 
-// An exception is one of its own block there. Here it wins over every rule.
+// Notes where another rule allows what an exception takes out. In Kubernetes an exception concerns
+// only its own block; here it wins over every rule.
 void tell_of_holes(const std::vector<Placed>& rules, Draft& draft)
 {
     for (const Placed& one : rules) {
@@ -233,7 +237,7 @@ void tell_of_holes(const std::vector<Placed>& rules, Draft& draft)
     }
 }
 
-// Without policyTypes an object limits egress when it has rules for it.
+// Returns whether an object limits egress. Without policyTypes it does so when it has egress rules.
 Result<bool> limits_egress(json::View spec, const std::vector<json::View>& rules)
 {
     AH_TRY(const std::vector<json::View> types, list_at(spec, "policyTypes"));
@@ -332,7 +336,7 @@ Result<Draft> draft_from_networkpolicy(json::View root)
     AH_TRY(const std::vector<json::View> items, list->array());
     for (const json::View item : items) {
         AH_TRY(const std::string one, kind_of(item));
-        if (one != wanted) { // another kind of policy might deny what this list allows
+        if (one != wanted) { // a policy of another kind might deny what this list allows
             return std::unexpected(item.wrong(in_quotes(one, 80) + " is no NetworkPolicy of "
                                                                    "networking.k8s.io/v1"));
         }

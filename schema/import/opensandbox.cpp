@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The egress policy of OpenSandbox, as its components/egress has it. Among names the first rule
-// that matches decides, else the default; an address is decided by the kernel's sets, where a deny
-// wins over every allow. Every port is meant but 853, which it drops in both protocols.
+// Reads the egress policy of OpenSandbox, as its components/egress has it. For names the first rule
+// that matches decides, else the default. For addresses the kernel's sets decide, where a deny wins
+// over every allow. The rules mean every port but 853, which OpenSandbox drops in both protocols.
 #include "schema/import/opensandbox.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ struct Rule {
     json::View at;
     json::View target_at;
     bool allows = false;
-    std::string target; // without blanks around it, in small letters
+    std::string target; // in small letters, without blanks around it
 };
 
-// Its reader takes blanks around a word, and any case.
+// Returns a word as OpenSandbox reads it: without blanks around it, in small letters.
 std::string trimmed(std::string_view text)
 {
     constexpr std::string_view blanks = " \t\r\n\v\f";
@@ -31,7 +31,7 @@ std::string trimmed(std::string_view text)
     return word;
 }
 
-// A missing word means deny.
+// Returns whether the action is "allow"; a missing word means deny.
 Result<bool> is_allow(const std::optional<json::View>& at)
 {
     if (!at)
@@ -53,7 +53,8 @@ Result<Rule> read_rule(json::View at)
     AH_TRY(const std::string text, target->string());
     AH_TRY(const bool allows, is_allow(at.find("action")));
     Rule rule{at, *target, allows, trimmed(text)};
-    // Its small letters and blanks are Unicode's: what would match is not known here.
+    // OpenSandbox cuts blanks and lowers letters as Unicode has them, so what another text would
+    // match is not known here.
     const bool plain = std::ranges::all_of(rule.target, [](char c) { return c > ' ' && c < 0x7f; });
     if (rule.target.empty() || !plain)
         return std::unexpected(target->expected("a name or an address; other scripts are xn--"));
@@ -66,7 +67,8 @@ bool is_address(const Rule& rule)
     return !to || std::holds_alternative<rules::Prefix>(*to);
 }
 
-// Theirs, on the text as it stands: what is no pattern matches but itself.
+// Returns whether OpenSandbox takes the name for one of the rule: a target without "*." in front
+// matches only itself.
 bool matches(const Rule& rule, std::string_view name)
 {
     if (!rule.target.starts_with("*."))
@@ -98,15 +100,15 @@ void take_allowed(const std::vector<Rule>& rules, const Rule& rule, Draft& draft
     draft.allow(profile, rule.target_at, {*std::move(to), ports(), {}});
 }
 
-// A denied name needs no rule: all that is not listed is refused. A denied address may be one that
-// an allowed name leads to.
+// Takes over a denied address. A denied name needs no rule, because all that is not listed is
+// refused. A denied address needs one, because an allowed name may lead to it.
 Status take_denied(const Rule& rule, Draft& draft)
 {
     if (!is_address(rule))
         return {};
     auto to = imported_destination(rule.target);
     if (!to && rule.target.find_first_of(":/") == std::string::npos)
-        return {}; // "*" or "1.2.3", which it takes for a name
+        return {}; // "*" or "1.2.3": OpenSandbox takes it for a name
     if (!to)
         return std::unexpected(rule.target_at.wrong(to.error().what));
     draft.deny.push_back({*std::move(to), all_ports(), {}});

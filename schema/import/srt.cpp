@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of Anthropic's sandbox-runtime, as its sandbox-config.ts and domain-pattern.ts have
-// them. Its proxies compare the host that a client names, without regard to case: "x.org" is that
+// Reads settings of Anthropic's sandbox-runtime, as its sandbox-config.ts and domain-pattern.ts
+// have them. Its proxies compare the host that a client names, in any letter case. "x.org" is that
 // name at every tcp port, "x.org:443" at one, "*.x.org" any depth below it, "[2001:db8::1]" an
-// address. A denied one always wins; "*" and "*:22" are among those only.
+// address. A denied entry always wins. "*" and "*:22" are valid only in the denied ones.
 #include "schema/import/srt.hpp"
 
 #include "schema/endpoint.hpp"
@@ -22,7 +22,7 @@ struct Entry {
     std::optional<Port> port;
 };
 
-// "x.org:0443" is no port there, so it must be none here.
+// Reads a port. "x.org:0443" has no port in sandbox-runtime, so it must have none here.
 Result<Port> read_port(std::string_view text, std::string_view whole)
 {
     const auto port = Port::parse(text, Code::invalid_request);
@@ -68,7 +68,7 @@ std::vector<rules::PortRange> at(const std::optional<Port>& port)
     return {{port->number(), port->number(), false}};
 }
 
-// What a proxy in between decides is not known here.
+// Returns the names about which another proxy decides: what it allows is not known here.
 Result<std::vector<rules::NamePattern>> elsewhere(json::View network)
 {
     std::vector<rules::NamePattern> names;
@@ -111,7 +111,7 @@ Result<rules::Destination> read_allowed(const Entry& entry,
     return to;
 }
 
-// One that is not understood is left out: that closes.
+// Reads the allowed names. One that is not understood is left out, which only closes more.
 Status read_allow(json::View network, Draft& draft, ImportedProfile& profile)
 {
     const auto list = network.find("allowedDomains");
@@ -149,7 +149,8 @@ Status deny_everything(Draft& draft, const std::optional<Port>& port)
     return {};
 }
 
-// Is everything denied? One that is not understood is refused: leaving it out would open.
+// Reads the denied names. Returns whether everything is denied. Refuses a name that is not
+// understood, because leaving it out would open something.
 Result<bool> read_denied_names(json::View network, Draft& draft)
 {
     bool everything = false;
@@ -175,8 +176,8 @@ Result<bool> read_denied_names(json::View network, Draft& draft)
     return everything;
 }
 
-// Addresses that a name must not lead to. Those that stand in allowedDomains themselves are
-// excepted there; here a deny wins over all.
+// Reads the addresses that a name must not lead to. sandbox-runtime excepts those that stand in
+// allowedDomains themselves; here a deny wins over all.
 Status read_denied_addresses(json::View network, Draft& draft, const ImportedProfile& profile)
 {
     const auto list = network.find("deniedResolvedAddresses");
@@ -214,7 +215,7 @@ constexpr std::array<Remark, 8> network_remarks{{
 }};
 constexpr std::string_view not_ours = "a policy has no word for it";
 
-// What is there and says nothing that could be kept, in the order of the file.
+// Notes, in the order of the file, the members that are set and cannot be kept.
 Status remark(json::View network, Draft& draft)
 {
     for (const json::View member : network.items()) {
@@ -236,7 +237,7 @@ Status remark(json::View network, Draft& draft)
     return {};
 }
 
-// What this reader does not know could close something, so it is not passed over.
+// Refuses members that this reader does not know, because they could close something.
 Status check_members(json::View root, json::View network)
 {
     AH_CHECK(root.only(
@@ -279,7 +280,7 @@ Result<Draft> draft_from_srt(json::View root)
         draft.lose(*network,
                    "a name is kept as its addresses, so what else is there is reached too");
     }
-    // With a proxy of somebody else's for either protocol, sandbox-runtime itself compares nothing.
+    // With a foreign proxy for both protocols, sandbox-runtime compares no names itself.
     if (network->find("httpProxyPort") && network->find("socksProxyPort") &&
         !profile.allow.empty()) {
         draft.lose(*network,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate: one iterative pass of RapidJSON's SAX reader over the text.
 //
-// The reader says what it met and where it stands; a value begins after the blanks, commas and
-// colons behind the end of the token before it. So the spans cost no parser of our own, and
-// numbers stay the bytes they were. Nesting and the number of values are bounded while reading:
-// the reader keeps its states on the heap, and nothing here recurses.
+// The reader says what it met and where it stands. A value begins behind the blanks, commas and
+// colons that follow the token before it. So the spans need no parser of our own, and numbers stay
+// the bytes they were. Nesting and the number of values are bounded while reading. The reader keeps
+// its states on the heap, and nothing here recurses.
 #include "schema/json/json.hpp"
 
 #include "schema/json/utf8.hpp"
 
-// The stock assertion vanishes with NDEBUG and leaves undefined behaviour.
+// RapidJSON's own assertion is empty under NDEBUG, and undefined behaviour follows. Ours aborts.
 #include <cstdlib>
 #define RAPIDJSON_ASSERT(condition) ((condition) ? static_cast<void>(0) : std::abort())
 #include <rapidjson/document.h>
@@ -60,7 +60,8 @@ std::string_view sentence_for(rapidjson::ParseErrorCode code)
     return "expected a value";
 }
 
-// What no token-wise reading can refuse: where RapidJSON would stop early or look away.
+// Returns why the text is refused before it is read by tokens, where RapidJSON would stop early or
+// overlook something.
 std::optional<std::string> refuse_bytes(std::string_view text, const Limits& limits)
 {
     constexpr std::size_t countable = std::numeric_limits<std::uint32_t>::max();
@@ -77,8 +78,8 @@ std::optional<std::string> refuse_bytes(std::string_view text, const Limits& lim
     return std::nullopt;
 }
 
-// A high half without its low one never comes here: RapidJSON 1.1 refuses it, but lets a low half
-// that stands alone pass. `literal` is well-formed otherwise.
+// Returns whether a low surrogate stands alone. RapidJSON 1.1 refuses a lone high one itself, but
+// lets a lone low one pass. `literal` is otherwise well-formed.
 bool has_lone_low_surrogate(std::string_view literal)
 {
     std::size_t at = 0;
@@ -109,7 +110,7 @@ struct LiteralReader : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, LiteralRe
 
 } // namespace
 
-// RapidJSON's handler: builds the nodes and refuses what readers disagree about.
+// The handler of RapidJSON. It builds the nodes and refuses what readers disagree about.
 class Gate : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Gate> {
 public:
     Gate(Document& document, const Limits& limits, const rapidjson::MemoryStream& stream)
@@ -153,7 +154,8 @@ public:
     // NOLINTEND(readability-identifier-naming)
 
 private:
-    struct Level { // a container that is not closed yet
+    // An object or array that is not closed yet.
+    struct Level {
         std::uint32_t node = 0;
         std::uint32_t last = 0; // its last child so far, 0: none
     };
@@ -171,7 +173,8 @@ private:
         return document_.text_.find_first_not_of(" \t\r\n,:", last_end_);
     }
 
-    // The literal that ends where the reader stands.
+    // Refuses NUL and half a surrogate pair in the string literal that ends where the reader
+    // stands.
     bool check_string(std::string_view decoded)
     {
         if (decoded.find('\0') != std::string_view::npos)
@@ -216,7 +219,7 @@ private:
             return refuse(here() + ": nested deeper than " + std::to_string(limits_.depth) +
                           " levels");
         }
-        const std::size_t begin = stream_.Tell(); // before the bracket is taken
+        const std::size_t begin = stream_.Tell(); // the bracket itself is not read yet
         if (!add(kind, begin, begin + 1))
             return false;
         open_.push_back({static_cast<std::uint32_t>(document_.nodes_.size() - 1), 0});
@@ -259,10 +262,10 @@ private:
     const Limits& limits_;
     const rapidjson::MemoryStream& stream_;
     std::vector<Level> open_;
-    Span key_;                            // of the member whose value comes next
-    std::size_t last_end_ = 0;            // of the last token
-    std::vector<std::string_view> names_; // of the object being closed
-    std::deque<std::string> unescaped_;   // owns those of them that had escapes
+    Span key_;                            // key of the member whose value comes next
+    std::size_t last_end_ = 0;            // end of the last token
+    std::vector<std::string_view> names_; // of the object that is being closed
+    std::deque<std::string> unescaped_;   // owns those names that had escapes
     std::string refusal_;
 };
 
@@ -303,7 +306,7 @@ std::string Document::decode(std::string_view literal)
 
 Status validate(std::string_view text, std::string_view schema, Code code)
 {
-    // First the gate: RapidJSON's validator keeps the first of two equal keys, and recurses.
+    // The gate comes first: RapidJSON's validator keeps the first of two equal keys, and recurses.
     if (auto document = Document::parse(std::string(text), code); !document)
         return std::unexpected(std::move(document).error());
     rapidjson::Document rules;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON behind one strict gate, read where it stands.
+// JSON, read where it stands, behind one strict gate.
 //
-// A Document keeps the text and, per value, the bytes it occupies, so that an edit is a splice of
-// the original and every byte outside it survives. Numbers are never re-encoded. What is refused
-// is what readers disagree about: duplicate keys, keys that Go's decoder folds together, NUL,
-// trailing text (DESIGN 5). json.cpp is the only file that includes RapidJSON.
+// A Document keeps the text, and for each value the bytes that it takes. So an edit is a splice of
+// the original, and every byte outside it survives. Numbers are never encoded again. The gate
+// refuses what readers disagree about: duplicate keys, member names with invalid UTF-8, NUL, half a
+// surrogate pair, text behind the end. json.cpp is the only file that includes RapidJSON.
 #pragma once
 
 #include "schema/error.hpp"
@@ -23,7 +23,8 @@ namespace anchorhold::json {
 
 enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
 
-struct Span { // [begin, end) in the text, bytes
+// The bytes [begin, end) of a text.
+struct Span {
     std::size_t begin = 0;
     std::size_t end = 0;
     friend bool operator==(const Span&, const Span&) = default;
@@ -37,11 +38,12 @@ struct Limits {
 
 class View;
 
-// One parsed text. Owns it; Views point into it and must not outlive it or its move.
+// A parsed text. The Document owns it. Views point into the Document and must not outlive it, nor
+// be used after it was moved.
 class Document {
 public:
-    // Code config_ambiguous; the sentence names the path or the line, never quotes the document at
-    // length. `code` replaces it for texts that are not config.json.
+    // Parses a text. The error has `code`, which is config_ambiguous for config.json. Its sentence
+    // names the path or the line, and never quotes much of the document.
     static Result<Document> parse(std::string text, Code code = Code::config_ambiguous,
                                   const Limits& limits = {});
     View root() const;
@@ -50,19 +52,20 @@ public:
 
 private:
     friend class View;
-    friend class Gate; // json.cpp: the one that fills it
-    // 32 bytes, for there may be a million. Offsets into the text, indices into nodes_.
+    friend class Gate; // json.cpp: it fills a Document
+    // A value in 32 bytes, because there may be a million of them. Holds offsets into the text and
+    // indices into nodes_.
     struct Node {
-        std::uint32_t begin = 0; // the value, quotes and braces included
+        std::uint32_t begin = 0; // of the value, with its quotes or braces
         std::uint32_t end = 0;
-        std::uint32_t key_begin = 0; // its key in the parent object, quotes included
-        std::uint32_t key_end = 0;   // 0: not a member
+        std::uint32_t key_begin = 0; // of its key in the parent object, with the quotes
+        std::uint32_t key_end = 0;   // 0: it is no member
         std::uint32_t parent = 0;    // the root is its own parent
         std::uint32_t next = 0;      // next sibling, 0: none
         std::uint32_t child = 0;     // first child, 0: none
         Kind kind = Kind::null;
     };
-    // A string literal of the text without quotes and escapes.
+    // Returns a string literal of the text without its quotes and escapes.
     static std::string decode(std::string_view literal);
 
     std::string text_;
@@ -70,7 +73,7 @@ private:
     Code code_ = Code::config_ambiguous;
 };
 
-// One value where it stands. Cheap to copy.
+// A value where it stands. Cheap to copy.
 class View {
 public:
     View(const Document& document, std::uint32_t index) : document_(&document), index_(index) {}
@@ -81,23 +84,24 @@ public:
     Span key_span() const;
     std::string_view raw() const; // the value's own bytes
     std::string key() const;      // decoded; empty when not a member
-    // "linux.namespaces[3].path"; "the document" for the root.
+    // Returns the place: "linux.namespaces[3].path"; "the document" for the root.
     std::string where() const;
 
-    std::optional<View> find(std::string_view key) const; // member of that exact key, else nothing
-    std::vector<View> items() const; // elements, or member values in order; empty for scalars
+    std::optional<View> find(std::string_view key) const; // the member of exactly that key
+    std::vector<View> items() const; // elements, or member values in order; none for scalars
     std::size_t size() const;
 
-    // Typed reads. The error, of the document's code, is "WHERE: expected a string".
-    Result<std::string> string() const; // decoded; "WHERE: invalid UTF-8" when it is not
-    Result<std::string> bytes() const;  // decoded, in whatever encoding it came
+    // The typed reads. Their error has the document's code and says "WHERE: expected a string".
+    // string() is decoded, and refuses invalid UTF-8 with "WHERE: invalid UTF-8".
+    Result<std::string> string() const;
+    Result<std::string> bytes() const; // decoded, in whatever encoding it is
     Result<bool> boolean() const;
     Result<std::int64_t> integer() const; // an integer literal that fits
     Result<std::vector<View>> array() const;
     Result<std::vector<View>> object() const;
     Error expected(std::string_view what) const;  // "WHERE: expected WHAT"
     Error wrong(std::string_view sentence) const; // "WHERE: SENTENCE"
-    // Refuses a member not listed: "WHERE: unknown member "x"".
+    // Refuses a member that is not listed: "WHERE: unknown member "x"".
     Status only(std::initializer_list<std::string_view> keys) const;
 
 private:
@@ -109,19 +113,20 @@ private:
     std::uint32_t index_;
 };
 
-// Replaces bytes [span.begin, span.end) of a text; an empty span inserts.
+// A replacement of the bytes [span.begin, span.end) of a text. With an empty span it inserts.
 struct Splice {
     Span span;
     std::string text;
     friend bool operator==(const Splice&, const Splice&) = default;
 };
-// Splices may come in any order and must not overlap (aborts: a bug); inserts at one place keep
-// their order.
+// Returns the text with all splices applied. They may come in any order. Inserts at one place keep
+// their order. Splices that overlap are a bug, and abort.
 std::string splice(std::string_view text, const std::vector<Splice>& splices);
 
-std::string quote(std::string_view text); // a JSON string literal; invalid UTF-8 becomes U+FFFD
+// Returns a JSON string literal; invalid UTF-8 becomes U+FFFD.
+std::string quote(std::string_view text);
 
-// Writes JSON. `compact` on one line, `pretty` with two blanks per level.
+// A writer of JSON: `compact` on one line, `pretty` with two blanks per level.
 enum class Layout : std::uint8_t { compact, pretty };
 class Writer {
 public:
@@ -137,16 +142,17 @@ public:
     Writer& integer(std::int64_t number);
     Writer& boolean(bool truth);
     Writer& null();
-    Writer& member(std::string_view name, std::string_view text); // key + string
+    Writer& member(std::string_view name, std::string_view text); // key and string
     Writer& strings(std::string_view name, const std::vector<std::string>& texts);
-    std::string take(); // what was written; a newline ends it when pretty
+    std::string take(); // returns what was written; `pretty` ends it with a newline
 
 private:
     struct State;
     std::unique_ptr<State> state_;
 };
 
-// Does `text` follow the draft-04 `schema`? The error names the place and the keyword.
+// Refuses a text that does not follow the draft-04 `schema`. The error has `code` and names the
+// place and the keyword.
 Status validate(std::string_view text, std::string_view schema, Code code);
 
 } // namespace anchorhold::json

@@ -9,14 +9,15 @@
 
 namespace anchorhold::short_form {
 
-// Without the blanks and line ends around it, as YAML's block text brings them.
+// Returns the text without the blanks and line ends around it; YAML's block texts come with them.
 std::string_view trimmed(std::string_view text);
 
-// Does the value begin like a JSON array of objects or strings, and not like "[2001:db8::1]:443"?
-// Then it must be one.
+// Returns whether the value begins like a JSON array of objects or strings, and not like
+// "[2001:db8::1]:443". Such a value is then read as JSON only.
 bool is_json(std::string_view text);
 
-// The entries, trimmed. No text is no entry; an empty one between commas is refused.
+// Returns the entries, trimmed; an empty text has none. Refuses (invalid_request) an empty entry
+// between commas.
 Result<std::vector<std::string_view>> entries(std::string_view text);
 
 } // namespace anchorhold::short_form

@@ -10,7 +10,7 @@
 namespace anchorhold::json {
 namespace {
 
-// Of what no engine names us by: any scalar that is not listed is written as null.
+// Writes a node as JSON. Scalars of other types than these become null: no engine names us by them.
 void write(const toml::node& node, json::Writer& writer) // NOLINT(misc-no-recursion): 256 deep
 {
     if (const toml::table* const table = node.as_table()) {

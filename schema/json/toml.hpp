@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML, which engines are configured in, as JSON, which everything here reads. toml.cpp is the only
-// file that includes toml++.
+// TOML, the format of engines' configuration, as JSON, which everything here reads. toml.cpp is the
+// only file that includes toml++.
 #pragma once
 
 #include "schema/error.hpp"
@@ -10,8 +10,8 @@
 
 namespace anchorhold::json {
 
-// Keys in no particular order; a number keeps its value, not its spelling. The error is "line 3:
-// SENTENCE", of code invalid_request.
+// Returns the text as JSON. Keys come in no particular order. A number keeps its value, not its
+// spelling. The error is "line 3: SENTENCE", of code invalid_request.
 Result<std::string> toml_as_json(std::string_view text);
 
 } // namespace anchorhold::json

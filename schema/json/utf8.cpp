@@ -20,7 +20,8 @@ Utf8Step utf8_step(std::string_view text)
             return {};
         point = (point << 6) | (byte(at) & 0x3fU);
     }
-    // RFC 3629, section 3: a shorter form existed, half a UTF-16 pair, or past the last plane.
+    // Refused by RFC 3629, section 3: a shorter form exists, or it is half a UTF-16 pair, or it
+    // lies beyond the last plane.
     const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
     if (overlong || (point >= 0xd800 && point <= 0xdfff) || point > 0x10ffff)
         return {};

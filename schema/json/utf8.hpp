@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one UTF-8 sequence ends (RFC 3629): no overlong forms, no surrogates, at most U+10FFFF.
+// One UTF-8 sequence and its end (RFC 3629): no overlong forms, no surrogates, at most U+10FFFF.
 #pragma once
 
 #include <cstddef>

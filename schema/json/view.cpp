@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a parsed document: values where they stand, and names for those places.
+// The reading of a parsed document: values where they stand, and names for those places.
 #include "schema/json/json.hpp"
 #include "schema/json/utf8.hpp"
 

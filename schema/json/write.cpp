@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changing a text by splices, and writing a new one.
+// The changing of a text by splices, and the writing of a new one.
 #include "schema/json/json.hpp"
 #include "schema/json/utf8.hpp"
 
@@ -10,7 +10,7 @@
 namespace anchorhold::json {
 namespace {
 
-// The two-letter escape of RFC 8259 section 7, or nothing.
+// Returns the two-letter escape of RFC 8259 section 7, or nothing.
 std::string_view short_escape(char character)
 {
     switch (character) {
@@ -32,7 +32,7 @@ std::string splice(std::string_view text, const std::vector<Splice>& splices)
     std::vector<const Splice*> order;
     for (const Splice& one : splices)
         order.push_back(&one);
-    // At one place what is inserted, in the order given, stands before what is replaced.
+    // At one place the inserts come first, in the order given, then the replacement.
     std::ranges::sort(order, {}, [](const Splice* one) {
         return std::tuple(one->span.begin, one->span.begin != one->span.end, one);
     });
@@ -74,7 +74,7 @@ std::string quote(std::string_view text)
 struct Writer::State {
     Layout layout = Layout::compact;
     std::string out;
-    std::vector<bool> filled; // per open container: has it an element yet
+    std::vector<bool> filled; // per open container: whether it has an element yet
     bool after_key = false;
 
     void line()

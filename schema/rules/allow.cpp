@@ -26,8 +26,8 @@ std::vector<PortRange> one_range(std::uint16_t first, std::uint16_t last, ListKi
     return {{first, last, false}, {first, last, true}};
 }
 
-// "10.1.0.0/16:5432" is cut at its only colon; "[2001:db8::1]:443" after the bracket. More colons
-// without brackets are an IPv6 address alone.
+// A short rule cut into destination and port: "10.1.0.0/16:5432" at its only colon,
+// "[2001:db8::1]:443" behind the bracket. More colons without brackets are an IPv6 address alone.
 struct ShortRule {
     std::string_view to;
     std::optional<std::string_view> port;
@@ -67,7 +67,7 @@ Result<std::uint16_t> read_port(json::View value)
     return port->number();
 }
 
-// NetworkPolicyPort of Kubernetes, but that a port's name means nothing here, nor SCTP.
+// Reads a NetworkPolicyPort as Kubernetes has it, but refuses named ports and SCTP.
 Result<std::vector<PortRange>> read_range(json::View value, ListKind kind)
 {
     AH_CHECK(value.object());
@@ -102,7 +102,8 @@ Result<std::vector<json::View>> bounded_array(json::View value, std::size_t most
 Result<std::vector<PortRange>> read_ports(json::View value, ListKind kind)
 {
     AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts));
-    // Kubernetes takes an empty list for every port, a reader of this file may take it for none.
+    // An empty list is refused: to Kubernetes it means every port, to a reader of this file it may
+    // mean none.
     if (items.empty())
         return std::unexpected(value.expected("at least one port"));
     std::vector<PortRange> ports;
@@ -152,7 +153,7 @@ Result<AllowRule> read_rule(json::View value, ListKind kind)
         AH_TRY(rule.ports, read_ports(*ports, kind));
     }
     if (const auto except = value.find("except")) {
-        // A deny with a hole would let the hole through, though deny always wins.
+        // A hole is refused here: it would let packets through, though deny always wins.
         if (kind == ListKind::deny)
             return std::unexpected(except->wrong("has no place in a deny list"));
         AH_TRY(rule.except, read_except(*except, rule.to));
@@ -175,7 +176,8 @@ std::vector<PortRange> common_ports(const std::vector<PortRange>& one,
     return common;
 }
 
-// Destinations are nested or disjoint, so the smaller one is what both have in common.
+// Returns what both rules have in common. Destinations are nested or disjoint, so it lies at the
+// smaller one.
 std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& other)
 {
     const bool narrows = covers(one.to, other.to);
@@ -195,7 +197,8 @@ std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& othe
     return both;
 }
 
-// Is nothing of `to` left at `ports`, a range no boundary of `deny` cuts?
+// Returns whether nothing of the rule's destination is left at `ports`, a range which no boundary
+// of `deny` cuts.
 bool is_denied(const AllowRule& rule, const PortRange& ports, const std::vector<AllowRule>& deny)
 {
     std::vector<Prefix> gone = rule.except;
@@ -212,7 +215,8 @@ bool is_denied(const AllowRule& rule, const PortRange& ports, const std::vector<
     return range != nullptr && is_covered(*range, gone);
 }
 
-// Where a deny begins, or the first port after its end, inside `ports`; and the port after it.
+// Returns, sorted, where `ports` begins, where a deny begins or has ended inside it, and the first
+// port after it.
 std::vector<std::uint32_t> boundaries(const PortRange& ports, const std::vector<AllowRule>& deny)
 {
     std::vector<std::uint32_t> cuts{ports.first, std::uint32_t{ports.last} + 1};
@@ -250,7 +254,7 @@ std::vector<PortRange> ports_left(const AllowRule& rule, const std::vector<Allow
     return left;
 }
 
-// "more than 256 names"; empty: the list may be as long as it is.
+// Returns which bound of a list is exceeded, like "more than 256 names"; empty: none.
 std::string excess_of(const std::vector<AllowRule>& rules)
 {
     std::size_t names = 0;
@@ -266,7 +270,8 @@ std::string excess_of(const std::vector<AllowRule>& rules)
     return {};
 }
 
-// Destinations are nested or disjoint: of `deny` what has to do with `to`.
+// Returns the entries of `deny` that overlap `to`. Destinations are nested or disjoint, so one of
+// the two covers the other.
 std::vector<AllowRule> about(const Destination& to, const std::vector<AllowRule>& deny)
 {
     std::vector<AllowRule> some;

@@ -21,7 +21,7 @@ struct PortRange {
 struct AllowRule {
     Destination to;
     std::vector<PortRange> ports; // never empty
-    std::vector<Prefix> except;   // strictly inside `to`, which then is a Prefix
+    std::vector<Prefix> except;   // strictly inside `to`, which is then a Prefix
     friend bool operator==(const AllowRule&, const AllowRule&) = default;
 };
 
@@ -29,26 +29,30 @@ std::string text_of(const PortRange& ports); // "tcp 5432-5439"
 std::string text_of(const AllowRule& rule);  // "10.1.0.0/16 tcp 5432 udp 53 except 10.1.9.0/24"
 
 constexpr std::size_t most_rules = 5000;
-constexpr std::size_t most_rule_parts = 64; // ports, or exceptions, of one rule
-constexpr std::size_t most_parts = 16384;   // of all rules of a list
-constexpr std::size_t most_names = 256;     // of a list: each is to be resolved
+constexpr std::size_t most_rule_parts = 64; // most ports, or most exceptions, of one rule
+// Most ports and exceptions of all rules of a list together.
+constexpr std::size_t most_parts = 16384;
+constexpr std::size_t most_names = 256; // most names of a list: each one has to be resolved
 
-// What the list is for decides what a rule leaves open. In an allow list no port means tcp 443 and
-// no protocol means tcp; in a deny list they mean every port and both protocols.
+// The kind of list decides what a rule without ports or protocol means. In an allow list no port
+// means tcp 443, and no protocol means tcp. In a deny list they mean every port and both protocols.
 enum class ListKind : std::uint8_t { allow, deny };
 
-// An array of "github.com", "pypi.org:443", "[2001:db8::/32]:443" and of
+// Reads an array whose entries are texts, like "github.com", "pypi.org:443" and
+// "[2001:db8::/32]:443", or objects, like
 // {"to":"10.1.0.0/16","ports":[{"port":5432,"endPort":5439,"protocol":"TCP"}],"except":[...]}.
+// Refuses (invalid_request) a wrong entry with its place, and a list over the bounds above.
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind);
-// An annotation's value: that array, or "github.com, pypi.org:443".
+// Reads an annotation's value: that array, or the short form "github.com, pypi.org:443". Refuses
+// (invalid_request) as read_rules does.
 Result<std::vector<AllowRule>> parse_allow(std::string_view text);
 
-// What both lists let through, exactly.
+// Returns rules for exactly what both lists let through.
 std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
                                  const std::vector<AllowRule>& other);
-// `rules` without the ports at which `deny` covers the whole destination, and without the rules of
-// which nothing is left. What a deny takes out of a destination's middle stays: whoever enforces
-// the list asks the deny list first.
+// Returns `rules` without the ports at which `deny` covers the whole destination. A rule with no
+// ports left is dropped. If `deny` takes out only a part of a destination, the rule stays: whoever
+// enforces the list asks the deny list first.
 std::vector<AllowRule> drop_denied(const std::vector<AllowRule>& rules,
                                    const std::vector<AllowRule>& deny);
 

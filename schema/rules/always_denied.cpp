@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no rule and no name reaches (DESIGN 4). The clouds' metadata services are there because they
-// hand out the machine's own credentials to whoever can send them a packet.
+// The ranges that no rule and no name opens. The clouds' metadata services are among them, because
+// they hand out the machine's own credentials to anybody who can send them a packet.
 #include "schema/rules/always_denied.hpp"
 
 #include <algorithm>
@@ -33,10 +33,12 @@ constexpr std::array private_v4{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
 
 Prefix literal(const std::string& text)
 {
-    return *Prefix::parse(text, Code::invalid_policy); // the tables above, and what is made of them
+    // Cannot fail: the tables above, and text made from them.
+    return *Prefix::parse(text, Code::invalid_policy);
 }
 
-// A v4 range, and where translators (RFC 6052) and 6to4 relays (RFC 3056) lead to the same.
+// Returns a v4 range, and the two v6 ranges in which translators (RFC 6052) and 6to4 relays (RFC
+// 3056) lead to it.
 std::array<Prefix, 3> with_embedded(const Prefix& v4)
 {
     const auto& at = v4.bytes();
@@ -47,7 +49,8 @@ std::array<Prefix, 3> with_embedded(const Prefix& v4)
             literal("2002:" + std::string(hex.data()) + "::" + length(16))};
 }
 
-// A kernel's interval set takes no element that another one holds.
+// Adds a range unless another holds it, and drops those it holds: an interval set of the kernel
+// takes no element that lies in another one.
 void add(std::vector<Prefix>& ranges, const Prefix& range)
 {
     if (is_covered(range, ranges))

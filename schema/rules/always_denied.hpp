@@ -7,7 +7,8 @@
 
 namespace anchorhold::rules {
 
-// DESIGN 4, "Always denied": whatever a rule or a name says. The pool is the policy's own.
+// Returns the ranges that stay closed whatever a rule or a name says: the fixed ones of the source
+// file and `pool`, the policy's pool of addresses for our own links.
 std::vector<Prefix> always_denied(const Prefix& pool);
 
 } // namespace anchorhold::rules

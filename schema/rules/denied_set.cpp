@@ -8,7 +8,8 @@
 namespace anchorhold::rules {
 namespace {
 
-// The kernel tells how long ago it was: the same attempt is told a second apart now and then.
+// The kernel says how long ago the attempt was, so the time computed for one and the same attempt
+// may differ by a second.
 constexpr std::int64_t slack = 1;
 
 using DeniedPlace = std::tuple<std::string, std::uint16_t, bool>;
@@ -41,7 +42,7 @@ void add_denied(Record& record, const DeniedSet& seen)
     if (record.denied.size() > most_denied)
         record.denied.erase(record.denied.begin(), record.denied.end() - most_denied);
     if (record.drops_before + seen.packets < record.drops)
-        begin_denied_anew(record); // by somebody who did not tell us
+        begin_denied_anew(record); // the table was replaced, and nobody noted it
     record.drops = record.drops_before + seen.packets;
 }
 

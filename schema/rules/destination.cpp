@@ -55,7 +55,8 @@ bool is_name(std::string_view name)
     }
 }
 
-// inet_aton(3) and URL parsers take a host that ends in a number for an address.
+// Returns whether inet_aton(3) and URL parsers would take the host for an address because it ends
+// in a number.
 bool ends_in_number(std::string_view text)
 {
     const std::string_view last = text.substr(text.rfind('.') + 1);
@@ -75,7 +76,7 @@ Result<Prefix> Prefix::parse(std::string_view text, Code code)
     const std::string address(text.substr(0, slash));
     Prefix prefix;
     prefix.v4_ = address.find(':') == std::string::npos;
-    // inet_pton(3) stops at a NUL, so one would hide what follows.
+    // inet_pton(3) stops at a NUL, which would hide the bytes behind it.
     if (address.find('\0') != std::string::npos ||
         inet_pton(prefix.v4_ ? AF_INET : AF_INET6, address.c_str(), prefix.bytes_.data()) != 1)
         return fail(code, in_quotes(text) + " is not an address");
@@ -90,7 +91,7 @@ Result<Prefix> Prefix::parse(std::string_view text, Code code)
     }
     if (!prefix.has_only_zeros_beyond())
         return fail(code, in_quotes(text) + " has bits set beyond its prefix length");
-    // The bits of ::ffff: are set, so the length is at least theirs.
+    // The bits of ::ffff: are set and none beyond the length is, so the length is at least 96.
     if (!prefix.v4_ && std::equal(mapped.begin(), mapped.end(), prefix.bytes_.begin())) {
         std::rotate(prefix.bytes_.begin(), prefix.bytes_.begin() + mapped.size(),
                     prefix.bytes_.end());
@@ -137,7 +138,7 @@ std::string Prefix::text() const
     return std::string(address.data()) + "/" + std::to_string(length_);
 }
 
-// Halves are looked at only where some of `by` lie inside, so the work is bounded by their number
+// Looks into halves only where some of `by` lie inside, so the work is bounded by their number
 // times the address length.
 bool is_covered(const Prefix& range, const std::vector<Prefix>& by)
 {

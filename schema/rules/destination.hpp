@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where packets may go: a range of addresses, or host names. Canonical, so that equal means same.
+// A destination of packets: a range of addresses, or host names. Values are canonical, so equal
+// means the same.
 #pragma once
 
 #include "schema/error.hpp"
@@ -13,9 +14,9 @@
 
 namespace anchorhold::rules {
 
-// "10.1.0.0/16", "2001:db8::/32"; an address alone is a range of one. Addresses are read by
-// inet_pton(3) alone, and ::ffff:a.b.c.d is a.b.c.d. Two of them are disjoint or one holds the
-// other, never anything between.
+// A range of addresses: "10.1.0.0/16", "2001:db8::/32". An address alone is a range of one. Only
+// inet_pton(3) reads addresses, and ::ffff:a.b.c.d becomes a.b.c.d. Two ranges are disjoint, or one
+// holds the other.
 class Prefix {
 public:
     static Result<Prefix> parse(std::string_view text, Code code);
@@ -24,7 +25,7 @@ public:
     bool is_v4() const { return v4_; }
     unsigned length() const { return length_; }
     bool is_single() const { return length_ == bits(); }
-    // In network byte order; of a v4 address the first four.
+    // The address in network byte order; a v4 address is in the first four bytes.
     const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     friend bool operator==(const Prefix&, const Prefix&) = default;
 
@@ -33,16 +34,17 @@ private:
     Prefix() = default;
     unsigned bits() const { return v4_ ? 32 : 128; }
     bool has_only_zeros_beyond() const;
-    Prefix half(std::uint8_t which) const; // 0: lower, 1: upper; of a range of at least two
+    Prefix half(std::uint8_t which) const; // 0: lower, 1: upper; needs a range of at least two
 
-    std::array<std::uint8_t, 16> bytes_{}; // a v4 address in the first four
+    std::array<std::uint8_t, 16> bytes_{}; // a v4 address is in the first four
     unsigned length_ = 0;
     bool v4_ = false;
 };
-// Does every address of `range` lie in one of `by`?
+// Returns whether every address of `range` lies in one of `by`.
 bool is_covered(const Prefix& range, const std::vector<Prefix>& by);
 
-// "github.com"; "*.x.org" is exactly one label below x.org, "**.x.org" one or more.
+// A host name, or names by a wildcard. "github.com" is that name alone, "*.x.org" is exactly one
+// label below x.org, and "**.x.org" is one label or more below it.
 class NamePattern {
 public:
     static Result<NamePattern> parse(std::string_view text, Code code);
@@ -55,15 +57,17 @@ private:
     enum class Depth : std::uint8_t { exact, one, any };
     NamePattern(Depth depth, std::string_view name) : depth_(depth), name_(name) {}
     Depth depth_;
-    std::string name_; // what stands after the wildcard
+    std::string name_; // the part after the wildcard
 };
 
 using Destination = std::variant<Prefix, NamePattern>;
 
-// What looks like an address must be one: "1.2.3" is no name (resolvers read it as 1.2.0.3).
+// Reads a range of addresses or a name. A text that looks like an address must be one: "1.2.3" is
+// refused, because resolvers read it as 1.2.0.3.
 Result<Destination> parse_destination(std::string_view text, Code code);
 std::string text_of(const Destination& destination);
-// A name never covers an address, nor the reverse: what it resolves to is not known here.
+// Returns whether `part` lies wholly in `whole`. A name never covers an address, nor an address a
+// name: which addresses a name has is not known here.
 bool covers(const Destination& whole, const Destination& part);
 
 } // namespace anchorhold::rules

@@ -6,7 +6,7 @@
 namespace anchorhold::rules {
 namespace {
 
-constexpr std::size_t longest_host_name = 253; // RFC 1035 2.3.4, without the root's own dot
+constexpr std::size_t longest_host_name = 253; // RFC 1035 2.3.4, without the dot of the root
 constexpr std::size_t longest_host_label = 63;
 
 bool is_host_label(std::string_view text)

@@ -24,7 +24,7 @@ void add(std::vector<Reach>& reaches, const Prefix& to, const std::vector<PortRa
         reaches.push_back({to, range});
 }
 
-// The first of equals stays where it is.
+// Drops every reach that equals an earlier one.
 void drop_repeated(std::vector<Reach>& reaches)
 {
     const auto all_of = [](const Reach& reach) {
@@ -35,7 +35,7 @@ void drop_repeated(std::vector<Reach>& reaches)
     std::erase_if(reaches, [&](const Reach& reach) { return !seen.insert(all_of(reach)).second; });
 }
 
-// The addresses of the pinned names that `pattern` stands for.
+// Returns the addresses of the pinned names that `pattern` covers.
 std::vector<Prefix> addresses_of(const NamePattern& pattern, const Network& network)
 {
     const std::string text = pattern.text();
@@ -54,8 +54,8 @@ std::vector<Prefix> addresses_of(const NamePattern& pattern, const Network& netw
     return addresses;
 }
 
-// Whoever owns a name says what it resolves to, so it must not lead where only the host's owner
-// may send somebody.
+// Allows the addresses of a name, but no private and no always denied ones. The owner of a name
+// decides what it resolves to, and must not send packets where only the host's owner may.
 void allow_name(const AllowRule& rule, const NamePattern& name, Network& network)
 {
     if (!name.is_exact())
@@ -158,7 +158,7 @@ void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& 
     drop_repeated(network.deny);
 }
 
-// Of a range, every address: one of them denied is enough, all of them must be allowed.
+// Judges a range as well: it is denied if one of its addresses is, and allowed if all of them are.
 Judgement judge(const Network& network, const Prefix& address, std::uint16_t port, bool udp)
 {
     for (const auto& ranges : {always_denied(network.pool), network.node}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the packets of a sealed or filtered run may do, as data: written into the record before the
-// first change to the host, carried out and compared by the hooks, asked by `anchorhold check`.
+// The network of a sealed or filtered run, as data: what its packets may do. It is written into the
+// record before the first change to the host. The hooks carry it out and compare it with the
+// kernel's state, and `anchorhold check` asks it.
 #pragma once
 
 #include "schema/rules/allow.hpp"
@@ -13,9 +14,10 @@
 
 namespace anchorhold::rules {
 
-std::string dotted(std::uint32_t address); // of IPv4, host byte order: "198.18.0.1"
+std::string dotted(std::uint32_t address); // IPv4, host byte order: "198.18.0.1"
 
-// A /30 of the pool: the host's end has the first address, the container's the second.
+// A /30 of the pool. The host's end of the link has the first address, the container's end the
+// second.
 struct Subnet {
     std::uint32_t base = 0; // IPv4, host byte order, a multiple of 4
     std::uint32_t gateway() const { return base + 1; }
@@ -23,7 +25,7 @@ struct Subnet {
     std::string text() const;         // "198.18.0.0/30"
     std::string gateway_text() const; // "198.18.0.1"
     std::string inside_text() const;
-    static Result<Subnet> parse(std::string_view text, Code code); // what text() writes
+    static Result<Subnet> parse(std::string_view text, Code code); // reads what text() writes
     friend bool operator==(const Subnet&, const Subnet&) = default;
 };
 
@@ -35,7 +37,8 @@ struct Reach {
     friend bool operator==(const Reach&, const Reach&) = default;
 };
 
-struct PinnedName { // of the hosts file: what a name was when the run was created
+// A name of the hosts file, with the addresses it had when the run was created.
+struct PinnedName {
     std::string name;
     std::vector<std::string> addresses; // canonical
     friend bool operator==(const PinnedName&, const PinnedName&) = default;
@@ -43,49 +46,53 @@ struct PinnedName { // of the hosts file: what a name was when the run was creat
 
 struct Network {
     Prefix pool = default_pool();
-    bool enable_forwarding = false;          // policy "forwarding": "enable"
-    std::vector<std::uint16_t> broker_ports; // tcp, at the host's end of the link
-    std::vector<Reach> allow;                // filtered; asked after `deny`
-    std::vector<Reach> deny;                 // `except`, and the policy's `deny`
+    bool enable_forwarding = false;          // from the policy: "forwarding": "enable"
+    std::vector<std::uint16_t> broker_ports; // tcp ports at the host's end of the link
+    std::vector<Reach> allow;                // of a filtered run; asked after `deny`
+    std::vector<Reach> deny;                 // every `except`, and the policy's `deny`
     std::vector<PinnedName> names;
-    // Known once the hook has done its work:
-    std::optional<Subnet> subnet;     // technique veth
-    std::uint32_t link = 0;           // index of the host's end
+    // The following are known once the hook has done its work.
+    std::optional<Subnet> subnet;     // of technique veth
+    std::uint32_t link = 0;           // index of the link's end on the host
     std::vector<Prefix> node;         // the host's own addresses at that time
-    std::vector<Prefix> guest;        // the container's own addresses, in place
+    std::vector<Prefix> guest;        // of technique in place: the container's own addresses
     std::vector<std::uint32_t> links; // indexes of the links in the container's namespace
     static Prefix default_pool();     // 198.18.0.0/15
     friend bool operator==(const Network&, const Network&) = default;
 };
 
-// "ah" and the 12 digits of the key: the host's end, and the chains that are this run's alone.
+// Returns "ah" and the 12 digits of the key: the name of the link's end on the host, and of the
+// chains that belong to this run alone.
 std::string link_name(std::string_view key);
 constexpr const char* inside_link = "eth0"; // the container's end of a veth
 
-// RFC 1918, 100.64.0.0/10, fc00::/7: only an explicit address rule reaches them, never a name.
+// Returns whether the address is in RFC 1918, 100.64.0.0/10 or fc00::/7. Only an explicit address
+// rule reaches these, never a name.
 bool is_private(const Prefix& address);
 
-// Rules as reaches. An allowed name becomes its pinned addresses that are neither private nor
-// always denied; one that is not among them, or a wildcard, becomes nothing. A denied name becomes
-// every address of the pinned names it covers. `except` goes to `deny`, at the ports of its rule.
+// Turns rules into reaches and adds them to `network`. An allowed name becomes those of its pinned
+// addresses that are neither private nor always denied. A name without a pinned address, or a
+// wildcard, becomes nothing. A denied name becomes every address of the pinned names it covers.
+// `except` goes to `deny`, at the ports of its rule.
 void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& deny,
              Network& network);
 
 enum class Ruling : std::uint8_t { always_denied, denied, allowed, not_listed };
 struct Judgement {
     Ruling ruling = Ruling::not_listed;
-    std::string rule; // text of the deciding one; empty: none
+    std::string rule; // text of the rule that decided; empty: none did
     friend bool operator==(const Judgement&, const Judgement&) = default;
 };
-// The order of the kernel's tables: always denied (the node's own addresses with it), deny, allow.
+// Judges in the order of the kernel's tables: always denied (with the node's own addresses), deny,
+// allow.
 Judgement judge(const Network& network, const Prefix& address, std::uint16_t port, bool udp);
 
-// A destination that was tried and refused, as the kernel's set remembers it.
+// A destination that was tried and denied, as the kernel's set remembers it.
 struct Denied {
-    std::string to; // address
+    std::string to; // an address
     std::uint16_t port = 0;
     bool udp = false;
-    std::int64_t last = 0; // seconds since the epoch, of the last attempt
+    std::int64_t last = 0; // time of the last attempt, seconds since the epoch
     friend bool operator==(const Denied&, const Denied&) = default;
 };
 

@@ -67,7 +67,8 @@ Reachability filtered(const Network& network, const AllowRule& question)
     return found;
 }
 
-// The relay listens on the container's own loopback.
+// Returns the endpoint that the question reaches, or null. The relay listens on the container's own
+// loopback.
 const Endpoint* endpoint_at(const Request& request, const AllowRule& question)
 {
     const std::string to = text_of(question.to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `anchorhold check` answers: would a run reach a destination, and by which rule. Pure; the
-// addresses of names are in the network, as they were looked up.
+// The answer of `anchorhold check`: whether a run would reach a destination, and by which rule.
+// Pure: the network already holds the addresses of its names.
 #pragma once
 
 #include "schema/decide.hpp"
@@ -11,8 +11,8 @@
 
 namespace anchorhold::rules {
 
-// "github.com", "10.1.2.3:5432", "[2001:db8::1]:443": one address or name at one tcp port, 443 when
-// there is none.
+// Reads one address or name at one tcp port, 443 when none is named: "github.com", "10.1.2.3:5432",
+// "[2001:db8::1]:443". Refuses (invalid_request) anything else.
 Result<AllowRule> parse_question(std::string_view text);
 
 struct Reachability {
@@ -20,8 +20,8 @@ struct Reachability {
     std::vector<std::string> lines; // "refused: 10.0.0.1 tcp 443, no rule allows it"
     friend bool operator==(const Reachability&, const Reachability&) = default;
 };
-// `network` matters to a filtered run alone. A name is reachable when one of its addresses is; one
-// that was not pinned resolves to nothing there.
+// Answers the question. `network` matters only to a filtered run. A name is reachable when one of
+// its addresses is; in such a run a name that was not pinned resolves to nothing.
 Reachability reachability(const Request& request, const Decision& decision, const Network& network,
                           const AllowRule& question);
 

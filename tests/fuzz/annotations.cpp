@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of KEY=VALUE, under a policy that permits nothing but endpoints below /run/b.
+// The input is lines of KEY=VALUE, read as annotations under a policy that permits nothing but
+// endpoints below /run/b.
 #include "schema/request.hpp"
 
 #include "tests/fuzz/entry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word per line; the first byte of the text says whose words they are.
+// The input is one word per line. Its first byte chooses the runtime whose words they are.
 #include "shim/words/command_line.hpp"
 
 #include "tests/fuzz/entry.hpp"
@@ -21,7 +21,7 @@ void must_stand_where_it_says(const OptionAt& option, const std::vector<std::str
     must(rest[option.first + option.words - 1].ends_with(option.value));
 }
 
-// A value that is put in another's place is read in that place, and nothing else changes.
+// Checks that a new value is read in the place of the old one, and that nothing else changes.
 void must_be_replaceable(const Invocation& call, std::size_t index,
                          const std::vector<std::string>& rest)
 {
@@ -44,7 +44,7 @@ void must_be_consistent(const Invocation& call, const std::vector<std::string>& 
     must(without(rest, call.options).size() <= rest.size());
     if (creates(call.verb) && call.unknown)
         must(!check_words(call));
-    // Nothing that could create goes through unread.
+    // An unknown word must not hide a verb that could create.
     if (call.verb == Verb::other && call.unknown)
         for (const std::string_view verb : {"create", "run", "restore"})
             must(std::ranges::find(rest, verb) == rest.end() ||

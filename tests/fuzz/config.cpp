@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json through the gate and the edits; tests/fixtures are seeds as good as the corpus.
+// The input is a config.json, which goes through the gate and the edits. tests/fixtures are seeds
+// as good as the corpus.
 #include "shim/config/oci_keys.hpp"
 #include "shim/edit/mount_place.hpp"
 #include "tests/fuzz/entry.hpp"
@@ -35,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     severed.mark = "0123456789ab.0011223344556677";
     check(*document, severed);
     check(*document, everything());
-    // An answer, whatever it is: what the host has at / is no part of the input.
+    // Any answer is right here, because what the host has at / is no part of the input.
     (void)mount_place(document->root(), "/");
     return 0;
 }

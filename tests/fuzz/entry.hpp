@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz entry is: one function over bytes. clang links libFuzzer to it, any other compiler
+// A fuzz entry: one function over bytes. clang links libFuzzer to it, any other compiler links
 // replay.cpp, which runs the corpus.
 #pragma once
 
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace anchorhold {
 
-// What must hold for every input.
+// Checks what must hold for every input.
 inline void must(bool truth)
 {
     if (!truth)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first line names the format, the rest is the document.
+// The first line of the input names the format, the rest is the document.
 #include "schema/import/import.hpp"
 #include "schema/policy.hpp"
 

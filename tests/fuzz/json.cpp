@@ -12,7 +12,8 @@ using json::View;
 
 namespace {
 
-// What stands in quotes is what was written, and writing it again reads the same.
+// Checks that a string's raw text is its value in quotes, and that the value, written again, reads
+// the same.
 void check_text(const View& value)
 {
     const auto bytes = value.bytes();
@@ -39,7 +40,7 @@ void check(const View& value, json::Span around)
         must((value.kind() == Kind::object) == (key.end != 0));
         if (key.end != 0) {
             must(key.begin >= end && key.end < item.span().begin);
-            must(value.find(item.key())->span() == item.span()); // no other has that key
+            must(value.find(item.key())->span() == item.span()); // no other member has that key
         }
         check(item, {end, span.end - 1});
         end = item.span().end;
@@ -59,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     check(document->root(), {0, size});
-    // Not a byte of it depends on where it stands.
+    // The value reads the same alone: nothing of it depends on where it stands.
     const auto alone = Document::parse(std::string(document->root().raw()));
     must(alone && alone->root().raw() == document->root().raw());
     return 0;

@@ -143,7 +143,7 @@ void stop_writing(File& file)
 
 void stop_reading(File& file)
 {
-    if (!is_peer_able(file) || file.is_tcp || file.has_stopped) // TCP tells nobody
+    if (!is_peer_able(file) || file.is_tcp || file.has_stopped) // TCP tells nobody of it
         return;
     file.has_stopped = true;
     file.write_shut = true;
@@ -161,7 +161,7 @@ void reset_by_peer(File& file)
 
 void close(File& file)
 {
-    if (!is_peer_able(file) || file.is_closed) // then nobody hears of it
+    if (!is_peer_able(file) || file.is_closed) // nobody hears of it
         return;
     if (file.out != file.consumed)
         return reset_by_peer(file);
@@ -176,7 +176,7 @@ void close(File& file)
 void reset(File& file)
 {
     if (file.is_closed || !file.is_tcp)
-        return close(file); // a Unix socket has no other way
+        return close(file); // a Unix socket has no other way to do this
     if (is_peer_able(file))
         reset_by_peer(file);
 }

@@ -30,7 +30,7 @@ char byte_at(int origin, std::uint64_t at)
                              static_cast<unsigned>(origin));
 }
 
-// How much a read gets: 0 at the end, else an error.
+// Returns how much a read gets: 0 at the end, -1 with an errno on an error.
 ssize_t take(File& file, std::uint64_t most)
 {
     std::uint64_t available = file.in - file.taken;
@@ -48,7 +48,7 @@ ssize_t take(File& file, std::uint64_t most)
     return file.read_shut ? 0 : fail(EAGAIN);
 }
 
-// How much a write gets rid of.
+// Returns how much a write can hand over.
 ssize_t put(File& file, std::uint64_t size)
 {
     if (file.is_tcp && file.error != 0) {
@@ -72,12 +72,12 @@ void show_end(File& file, End end)
         file.first_end = end;
 }
 
-// It continues the stream of the one that the socket is joined to, and of no other.
+// Checks that the bytes continue the stream of the socket that this one is joined to, and no other.
 void account(File& file, int origin, std::uint64_t at, std::uint64_t size)
 {
     must(origin == file.partner && at == file.out);
     file.out += size;
-    if (file.is_tcp && file.has_closed) // nobody is there any more
+    if (file.is_tcp && file.has_closed) // no peer is there any more
         reset_by_peer(file);
 }
 
@@ -188,8 +188,9 @@ int __wrap_close(int fd)
     File& file = file_of(fd);
     const auto is_cut = [&] { return file.in != file.taken || (file.is_tcp && file.lingers_not); };
     const bool was_cut = is_cut();
-    (void)enter(fd); // where more may come in
-    // A client is not half-closed when it is known already that all ends in a reset.
+    (void)enter(fd); // more may come in here
+    // A client must not be half-closed when it is already known that the connection ends in a
+    // reset.
     must(!was_cut || file.kind != Kind::client || file.has_reset || file.half_closed == 0 ||
          world().calls > file.half_closed + 2);
     file.is_closed = true;

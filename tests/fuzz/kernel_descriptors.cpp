@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that make descriptors and wait for them, time and memory. Outside a run the last two
-// are the real ones.
+// The calls that make descriptors and wait for them, and those about time and memory. Outside a run
+// the last two are the real ones.
 #include "tests/fuzz/kernel.hpp"
 
 #include "relay/pump.hpp"

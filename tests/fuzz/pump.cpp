@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The relay's engine between peers who do anything in any order, also between any two of its system
-// calls (tests/fuzz/kernel.hpp). Two bytes are one step: what, and with whom or how much. That no
-// byte is lost, moved or doubled is seen with each write; when all has come to rest, that
-// everything arrived and every end reached the other side as what it was.
+// The relay's engine between peers that do anything in any order, also between any two of its
+// system calls (tests/fuzz/kernel.hpp). Two bytes are one step: what is done, and with whom or how
+// much. Each write checks that no byte is lost, moved or doubled. When all has come to rest, the
+// end checks that everything arrived, and that every end reached the other side as what it was.
 #include "relay/pump.hpp"
 
 #include "tests/fuzz/entry.hpp"
@@ -21,10 +21,11 @@ namespace {
 
 constexpr std::size_t most_clients = 6;
 constexpr std::array<std::uint64_t, 8> sizes = {1, 7, 300, 4'096, 20'000, 65'536, 70'000, 300'000};
-constexpr int epoll = 3; // never looked at
+constexpr int epoll = 3; // no real descriptor: the model never looks at it
 
 std::vector<int> clients;
-bool is_spoilt = false; // by a lack or a refusal: some may have been reset for no fault of theirs
+// A fault was set, so some may have been reset without a reason of their own.
+bool is_spoilt = false;
 struct Step {
     std::uint8_t what = 0;
     std::uint8_t how = 0;
@@ -63,7 +64,7 @@ void act(File& peer, unsigned what, std::uint8_t how)
     }
 }
 
-// What happens in the relay's absence, and between two of its calls.
+// Does what happens between two turns of the relay, or between two of its calls.
 void act(const Step& step)
 {
     File* peer = step.what < 8 ? client_of(step.how) : broker_of(step.how);
@@ -113,7 +114,7 @@ void take(const Step& step, relay::Pump& pump)
         return change(step);
     if (step.what == 26 && clients.size() < most_clients)
         clients.push_back(kernel::new_client());
-    if (step.what == 27) { // the next step comes in the middle of what the relay does
+    if (step.what == 27) { // the next step happens in the middle of the relay's work
         calls_until_armed = step.how;
         return;
     }
@@ -138,7 +139,7 @@ void play(const std::uint8_t* data, std::size_t size, relay::Pump& pump)
     armed.reset();
 }
 
-// Nothing is amiss any more, peers take what comes, and the relay has all the time it wants.
+// Sets all faults back, lets peers take what comes, and gives the relay all the time that it wants.
 void settle(relay::Pump& pump)
 {
     kernel::World& now = world();
@@ -148,7 +149,7 @@ void settle(relay::Pump& pump)
     now.cannot_watch = now.signals_late = now.says_nothing = false;
     now.batch = 64;
     for (int turn = 0; turn < 1000; ++turn) {
-        const std::uint64_t calls = now.calls; // an idle relay makes none
+        const std::uint64_t calls = now.calls; // an idle relay makes no calls
         kernel::answer_pending();
         for (auto& [fd, file] : now.files) {
             kernel::read(file, 1 << 30);
@@ -162,10 +163,10 @@ void settle(relay::Pump& pump)
         else if (now.calls == calls)
             return;
     }
-    must(false); // it spins
+    must(false); // the relay spins
 }
 
-// Neither side closed or was reset.
+// Checks a connection of which neither side closed or was reset.
 void check_whole(const File& client, const File& broker)
 {
     must(client.end != End::reset && broker.end != End::reset);
@@ -178,13 +179,14 @@ void check_whole(const File& client, const File& broker)
 
 void check_without_broker(const File& client, const File& broker)
 {
-    // A half-close for all one can know, or too late to matter to a client that is done as well.
+    // The broker's close looks like a half-close, or came too late to matter to a client that is
+    // done as well.
     if ((broker.is_tcp && broker.has_left) || (broker.is_late && client.has_sent_end)) {
         must(client.end != End::none);
         return;
     }
     must(client.is_closed && broker.is_closed);
-    must(client.out == broker.in || (broker.is_tcp && broker.has_reset)); // RST overtakes
+    must(client.out == broker.in || (broker.is_tcp && broker.has_reset)); // RST overtakes the bytes
     if (broker.has_reset && !broker.is_late)
         must(client.first_end == End::reset);
     if (broker.has_reset || (client.in > broker.consumed && !broker.has_stopped))
@@ -208,12 +210,12 @@ void check(const File& client)
         must(broker.end != End::none);
     if (client.has_closed)
         return;
-    if (client.end == End::orderly) // what looks complete is complete
+    if (client.end == End::orderly) // an answer that looks complete must be complete
         must(broker.has_sent_end && client.out == broker.in);
     if (is_spoilt)
         return;
     if (client.has_sent_end && client.in == 0 && client.end == End::reset)
-        return; // taken for one that left while it waited (relay/dial.hpp)
+        return; // it was taken for one that left while it waited (relay/dial.hpp)
     if (broker.has_closed)
         check_without_broker(client, broker);
     else if (!broker.has_stopped)
@@ -241,7 +243,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         must(!pump.open(epoll));
         relay::Route& route = pump.route(0);
         if (data[0] % 4 != 0)
-            route.target.socket = "broker.sock"; // else TCP
+            route.target.socket = "broker.sock"; // otherwise TCP
         must(!pump.add_listener(UniqueFd(kernel::new_listener()), route));
         world().interrupt = interrupt;
         play(data + 1, size - 1, pump);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every file of a corpus through the entry it is linked with.
+// Runs every file of a corpus through the fuzz entry that it is linked with.
 #include "tests/fuzz/entry.hpp"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With addresses for names, which no resolver is asked for; integration/hooks/resolve.sh has
-// the rest.
+// The resolution of names that are addresses already, so that no resolver is asked.
+// integration/hooks/resolve.sh tests the rest.
 #include "hooks/resolve.hpp"
 
 #include <cerrno>

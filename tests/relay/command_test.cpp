@@ -25,7 +25,7 @@ std::vector<std::string> candidates(const char* path, const char* name)
     return found;
 }
 
-// A directory of its own with files that cannot be executed, each for another reason.
+// A directory of the test's own with files that cannot be executed, each for another reason.
 struct Scratch {
     std::filesystem::path path;
     Scratch()

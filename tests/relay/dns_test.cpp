@@ -10,7 +10,8 @@ namespace {
 
 using namespace std::string_literals;
 
-// With the size exactly right, so that a sanitizer sees every step beyond it.
+// Returns the reply. The query is copied to a buffer of its exact size, so that a sanitizer sees
+// every step beyond it.
 std::string reply_to(const std::string& query)
 {
     const std::string copy(query.data(), query.size());
@@ -78,7 +79,7 @@ TEST_CASE("what is no query gets no answer, so that no two of us talk for ever")
     const std::string query = "ab\1\0"s + counts + question;
     CHECK(reply_to(reply_to(query)).empty());
     CHECK(reply_to(""s).empty());
-    for (const size_t at : {5U, 7U, 9U}) { // no question, answers, authorities
+    for (const size_t at : {5U, 7U, 9U}) { // not exactly one question; answers; authorities
         std::string other = query;
         other[at] = static_cast<char>(other[at] + 1);
         CHECK(reply_to(other).empty());

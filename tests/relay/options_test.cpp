@@ -128,7 +128,7 @@ TEST_CASE("host:PORT is the host's end of the link, and needs what `up` left")
         CHECK(endpoint_error(value) ==
               "read argument \"" + value + "\": not host:PORT with a port from 1 to 65535");
     }
-    // No name is ever looked up, and no address taken from the command line.
+    // No name is looked up, and no address is taken from the command line.
     for (const char* value : {"1=host", "1=localhost:80", "1=127.0.0.1:80", "1=HOST:80"})
         CHECK(endpoint_error(value) ==
               "read argument \"" + std::string(value) + "\": the socket's path is not absolute");

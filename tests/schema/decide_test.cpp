@@ -71,7 +71,7 @@ TEST_CASE("off is severed, with endpoints relayed")
     relayed.posture = Posture::relayed;
     relayed.technique = Technique::relay;
     CHECK(*decide(asking(Egress::off, {model}), able) == relayed);
-    // Without endpoints nobody needs the relay.
+    // Without endpoints the relay is not needed.
     CHECK(*decide(asking(Egress::off), {true, false, false, false, {}}) == Decision{});
 }
 
@@ -120,9 +120,9 @@ TEST_CASE("sealed only for network-off plus a sealable endpoint")
     sealed.technique = Technique::veth;
     for (const GivenNetns given : everywhere) {
         CHECK(decided(over_veth(asking(Egress::off, {database})), able, given) == sealed);
-        // Whatever else is relayed beside it.
+        // What else is relayed beside it makes no difference.
         CHECK(decided(over_veth(asking(Egress::off, {model, database})), able, given) == sealed);
-        // Neither without one, nor with another egress.
+        // It is not sealed without a tcp: endpoint, nor under another egress.
         CHECK(decided(over_veth(asking(Egress::off)), able, given).posture == Posture::severed);
         CHECK(decided(over_veth(asking(Egress::off, {model})), able, given).posture ==
               Posture::relayed);

@@ -11,7 +11,7 @@ Port port(std::int64_t number)
     return *Port::from(number, Code::invalid_request);
 }
 
-// "model:8080=unix:/run/a/x.sock; ..." of the whole list, or the refusal.
+// Returns the whole list as "model:8080=unix:/run/a/x.sock; ...", or the refusal.
 std::string told(std::string_view text)
 {
     const auto endpoints = parse_endpoints(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Never looser than asked, nor than permitted", over the whole domain: every wish, ceiling,
-// profile, way to choose it, host and endpoint, through the real resolve() and decide().
+// The property "never looser than asked, nor than permitted", over the whole domain: every wish,
+// ceiling, profile, way to choose it, host and endpoint, through the real resolve() and decide().
 #include "schema/decide.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ constexpr std::array given_netns{GivenNetns::fresh, GivenNetns::host, GivenNetns
 constexpr const char* no_forwarding = "ip_forward is 0 and read-only";
 
 enum class EndpointOf : std::uint8_t { nobody, profile, annotation };
-// What an endpoint leads to, and under which "tcp" of the policy.
+// The target of an endpoint, and the policy's "tcp" for it.
 enum class Over : std::uint8_t { unix_socket, gate, veth, veth_elsewhere };
 enum class Listed : std::uint8_t { nothing, address, wildcard };
 
@@ -100,7 +100,8 @@ Asked asked_of(const Case& one)
     return asked;
 }
 
-struct Wish { // what may hold at most, worked out from the promise and not from the code
+// The most that may hold. It is worked out from the promise, not from the code.
+struct Wish {
     Egress asked;
     Egress permitted;
 };
@@ -115,7 +116,7 @@ Wish wish_of(const Case& one)
     return {asked, std::max(one.base, one.ceiling)};
 }
 
-// What the posture must be for a run that starts, worked out from the promise.
+// Returns the posture that must hold for a run that starts, worked out from the promise.
 Posture promised(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
@@ -157,7 +158,7 @@ Technique promised_technique(const Case& one, const Host& host, bool has_endpoin
     std::abort();
 }
 
-// Empty when what came out keeps the promise, else what is wrong with it.
+// Returns how the decision breaks the promise; empty: it keeps it.
 std::string broken_promise(const Case& one, const Host& host, const Request& request,
                            const Decision& decision)
 {
@@ -189,7 +190,7 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
     return "";
 }
 
-// The reasons for which a run may be refused: none of them, and it has to start.
+// Returns whether there is a reason to refuse the run. Without one it has to start.
 bool is_refusable(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
@@ -244,7 +245,7 @@ template <typename Body> void for_each_case(Body body)
                     for (const Require require : requires_)
                         for (const bool annotations : {false, true}) {
                             if (!annotations && by == ChosenBy::annotation)
-                                continue; // choose_profile() does not hear it
+                                continue; // choose_profile() does not look at it
                             Case one;
                             one.said = said;
                             one.base = base;
@@ -279,7 +280,7 @@ TEST_CASE("what holds is never looser than asked or permitted, nor refused witho
             ++why[static_cast<std::size_t>(decision->why)];
         });
     });
-    // The loop saw each outcome, so none of the checks above was idle.
+    // Each outcome was seen, so every check above was used.
     CHECK(cases == std::size_t{4} * 3 * 3 * (4 + 3) * 2 * 72 * 64);
     for (const std::size_t times : held)
         CHECK(times > 1000);

@@ -31,7 +31,7 @@ TEST_CASE("only a sandbox's relay is given a share of the processor")
         Request request = asking(Egress::off);
         request.role = role;
         CHECK(planned(request, {model}).least_cpu_shares == (role == PodRole::sandbox ? 1024 : 0));
-        CHECK(planned(request, {}).least_cpu_shares == 0); // a process that never runs
+        CHECK(planned(request, {}).least_cpu_shares == 0); // its process never runs
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One whole plan per test: a part too many must fail as much as one that is missing.
+// One whole plan per test, so that a part too many fails as much as a missing one.
 #include "schema/file_identity.hpp"
 #include "tests/schema/plans.hpp"
 
@@ -100,7 +100,7 @@ TEST_CASE("an endpoint on a low port frees those, whoever the command's user is"
     CHECK(!planned(request, {low}).free_low_ports);
     low.endpoint.listen = *Port::from(80, Code::invalid_request);
     CHECK(planned(request, {low}).free_low_ports);
-    // In the engine's own namespace sysctls are not ours to set.
+    // In the engine's own namespace the sysctls are not ours to set.
     CHECK(!planned(asking(Egress::open), {low}).free_low_ports);
 }
 
@@ -176,8 +176,8 @@ TEST_CASE("sealed plan has no route, sysctl, DNS, masquerade: nothing of a filte
                                "--"};
     expected.extra_pids = 1;
     expected.relay = "inside";
-    CHECK(planned(request, {}) == expected); // neither hosts nor resolv.conf nor free_low_ports
-    request.switches.dns = Dns::nxdomain;    // and names are refused, not looked up
+    CHECK(planned(request, {}) == expected); // no hosts, no resolv.conf, no free_low_ports
+    request.switches.dns = Dns::nxdomain;    // names are refused, and not looked up
     CHECK(planned(request, {}).cover_resolv_conf);
     CHECK(!planned(request, {}).cover_hosts);
 }
@@ -194,7 +194,7 @@ TEST_CASE("a run filtered by a link of its own keeps its proxies and gets pinned
     expected.extra_pids = 1;
     expected.relay = "inside";
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}) == expected);
-    // Host networking is moved.
+    // A run with the host's network gets one of its own.
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::host) == expected);
 }
 
@@ -206,7 +206,8 @@ TEST_CASE("a run filtered in place stays in its engine's network, and the engine
     CHECK(planned(over_veth(Egress::allowlist, {}), {}, GivenNetns::engines) == expected);
 
     expected.mounts = model_mounts();
-    expected.command_prefix = relayed_in_filtered; // checked to be no host's all the same
+    // The relay still checks that it is not the host's.
+    expected.command_prefix = relayed_in_filtered;
     expected.exempt_relay = true;
     expected.free_low_ports = true;
     expected.extra_pids = 1;

@@ -64,7 +64,7 @@ inline Request over_veth(Egress egress, std::vector<Endpoint> endpoints)
     return request;
 }
 
-// What every run that is not left alone gets.
+// Returns the parts that every run gets unless it is left alone.
 inline Plan hooked()
 {
     Plan plan;

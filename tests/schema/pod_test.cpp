@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container may share of its pod's network, over the whole domain: every wish beside every
-// network that a sandbox may hold, two endpoints and two destinations each, against sets of bits.
+// The part of its pod's network that a container may share, over the whole domain: every wish
+// beside every network that a sandbox may hold, with two endpoints and two destinations each,
+// compared with a model of bit sets.
 #include "schema/pod.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +30,8 @@ template <typename Item> std::vector<Item> chosen(const std::vector<Item>& items
     return some;
 }
 
-struct Case { // bits of `endpoints` and `rules`; no rules but with an allow list
+// Bits of `endpoints` and `rules`. There are rules only with an allow list.
+struct Case {
     Egress asked = Egress::off;
     unsigned asked_endpoints = 0, asked_rules = 0;
     Require require = Require::best;
@@ -102,7 +104,7 @@ bool lacks_destinations(const Case& one)
 TEST_CASE(
     "R19 a container shares a pod's network if and only if that gives nothing it did not ask for")
 {
-    std::array<int, 4> seen{}; // of each outcome
+    std::array<int, 4> seen{}; // number of cases of each outcome
     each_case([&seen](const Case& one) {
         const auto decision = joined(one);
         if (!is_within(one.asked_endpoints, one.held_endpoints)) {

@@ -62,7 +62,7 @@ TEST_CASE("NO_PROXY theory per spelling: both say the same, with the relay's add
         std::vector<std::string> environment = row.given;
         environment.emplace_back("HTTPS_PROXY=http://p:1");
         CHECK(exempt_relay(environment) == Exemption{row.list, row.list});
-        // And that again comes to the same.
+        // Applying it again changes nothing.
         CHECK(exempt_relay({"https_proxy=p", "NO_PROXY=" + row.list, "no_proxy=" + row.list}) ==
               Exemption{row.list, row.list});
     }

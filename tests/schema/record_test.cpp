@@ -16,7 +16,7 @@ Prefix prefix(std::string_view text)
     return *Prefix::parse(text, Code::invalid_request);
 }
 
-// No member has its default.
+// Returns a network in which no member has its default.
 Network whole_network()
 {
     Network network;
@@ -35,7 +35,7 @@ Network whole_network()
     return network;
 }
 
-// No member has its default.
+// Returns a record in which no member has its default.
 Record full()
 {
     Record record;
@@ -89,7 +89,7 @@ Record full()
     return record;
 }
 
-// The least a record of schema 1 is: one that was just planned.
+// Returns the least that a record of schema 1 is: that of a run which was just planned.
 Record fresh()
 {
     Record record;
@@ -130,7 +130,7 @@ TEST_CASE("what is written follows the schema")
         const auto valid = json::validate(to_json(record), schema, Code::invalid_request);
         CHECK_MESSAGE(valid.has_value(), valid.error().what);
     }
-    // The schema looks: a record of a word nobody knows is refused.
+    // The schema does check: a record with an unknown word is refused.
     std::string text = to_json(full());
     text.replace(text.find("enforced"), 8, "enforcer");
     CHECK(!json::validate(text, schema, Code::invalid_request));

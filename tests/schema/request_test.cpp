@@ -28,7 +28,7 @@ std::string unread(const Annotations& annotations)
     return asked.error().what;
 }
 
-// All the way from the annotations, as the shim goes it.
+// Resolves a request from its annotations, by the same steps as the shim.
 Result<Request> request(const Policy& policy, const Annotations& annotations,
                         const std::optional<std::string>& option = std::nullopt,
                         const std::optional<std::string>& argv0 = std::nullopt)
@@ -197,7 +197,7 @@ TEST_CASE("a profile that is not there is refused, naming those that are")
     const std::string not_listed = "annotation dev.anchorhold.profile: \"ci\" is not one of the "
                                    "policy's annotation_profiles";
     CHECK(refusal(policy, {our("profile", "ci")}) == not_listed);
-    // Also when it would not have counted.
+    // The same holds when the annotation would not have counted.
     CHECK(refusal(policy, {our("profile", "ci")}, Code::invalid_request, "agent") == not_listed);
 }
 
@@ -219,9 +219,9 @@ TEST_CASE("R20 B-49: an annotation tightens freely and loosens up to the ceiling
     REQUIRE(granted);
     CHECK(granted->egress == Egress::open);
     CHECK(granted->why == Why::as_asked);
-    // Between the two it is not half granted.
+    // Between the two, a part of it is not granted.
     CHECK(request(policy_of(R"({"ceiling":"allowlist"})"), {open_egress})->egress == Egress::off);
-    // What the operator's profile grants, an annotation may repeat.
+    // An annotation may repeat what the operator's profile grants.
     CHECK(request(closed, {open_egress}, "open")->egress == Egress::open);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("a profile chosen by annotation counts as one")
     const auto granted =
         request(policy_of(R"({"ceiling":"open","sockets":["/run/b"],)" + profiles + "}"), asks_p);
     CHECK(granted->egress == Egress::open);
-    // The operator's choice of the same profile is bounded by nothing.
+    // The same profile, chosen by the operator, is not bounded.
     const auto by_option = request(policy_of("{" + profiles + "}"), none, "p");
     CHECK(by_option->egress == Egress::open);
     CHECK(by_option->bounded == std::vector<bool>{false});

@@ -18,7 +18,8 @@ ContainerId id_of(std::string_view text)
 
 TEST_CASE("R12 the key of a run is the pinned vector")
 {
-    // printf '/run/runc\0box' | sha256sum
+    // The result of: printf '/run/runc\0box'
+    // sha256sum
     CHECK(RunKey::of("/run/runc", id_of("box")).text() == "a36ce4d6dcb8");
     CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
@@ -26,7 +27,7 @@ TEST_CASE("R12 the key of a run is the pinned vector")
 TEST_CASE("C-63: one id under two roots at once is two runs")
 {
     CHECK(RunKey::of("/run/runc/one", id_of("dup")) != RunKey::of("/run/runc/two", id_of("dup")));
-    // Nor can a root and an id be cut elsewhere and mean another run.
+    // A root and an id that are cut elsewhere must not mean the same run.
     CHECK(RunKey::of("/run/r", id_of("unc")) != RunKey::of("/run/ru", id_of("nc")));
 }
 

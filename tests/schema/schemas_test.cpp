@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RapidJSON 1.1 ignores keywords it does not know, so a schema may promise what nobody holds. Per
-// keyword that our schemas use there is a document here that this keyword alone refuses.
+// A test of every keyword of our schemas. RapidJSON 1.1 ignores keywords that it does not know, so
+// a schema may promise what nothing checks. For each keyword there is a document here that only
+// this keyword refuses.
 #include "schema/policy.hpp"
 #include "tests/files.hpp"
 
@@ -20,7 +21,7 @@ struct Refused {
 const std::string policy_path = "schema/policy.schema.json";
 const std::string record_path = "schema/record.schema.json";
 
-// Of the policy's schema; the record's uses no keyword beyond these.
+// Returns the documents for the policy's schema. The record's schema uses no other keyword.
 const std::map<std::string, Refused>& refused_by()
 {
     static const std::map<std::string, Refused> table{
@@ -73,11 +74,11 @@ void collect_each(json::View schemas, std::set<std::string>& keywords)
         collect(schema, keywords);
 }
 
-// Every keyword that asserts something; what only describes is left out.
+// Collects every keyword that asserts something, and leaves out those that only describe.
 void collect(json::View schema, std::set<std::string>& keywords)
 {
     if (schema.kind() != json::Kind::object)
-        return; // additionalProperties: false
+        return; // it is additionalProperties: false
     for (const json::View member : schema.items()) {
         const std::string keyword = member.key();
         if (keyword == "definitions") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan that holds everything a plan can, and what its edits must leave alone.
+// A plan that holds everything a plan can, and the check that its edits leave the rest alone.
 #pragma once
 
 #include "shim/edit/config_edit.hpp"
@@ -34,7 +34,7 @@ inline Plan everything()
     return plan;
 }
 
-// The spots of config.json that a plan may edit. What is below one may change; nothing else may.
+// The spots of config.json that a plan may edit. What is below a spot may change, and nothing else.
 inline constexpr std::array<std::string_view, 14> edited_spots{"process.args",
                                                                "process.env",
                                                                "process.capabilities.bounding",
@@ -55,7 +55,7 @@ inline bool is_spot(const std::string& place)
     return std::ranges::find(edited_spots, place) != edited_spots.end();
 }
 
-// A spot is there, or may be put there.
+// Returns whether a spot is below this place, or may be put there.
 inline bool holds_a_spot(const std::string& place)
 {
     return place == "the document" || std::ranges::any_of(edited_spots, [&](auto spot) {
@@ -63,7 +63,7 @@ inline bool holds_a_spot(const std::string& place)
            });
 }
 
-// A place outside the spots where the two differ; empty when there is none.
+// Returns a place outside the spots where the two differ; empty when there is none.
 inline std::string changed_outside(json::View before, json::View after)
 {
     const std::string place = before.where();
@@ -72,7 +72,7 @@ inline std::string changed_outside(json::View before, json::View after)
     const bool object = before.kind() == json::Kind::object || before.is_null();
     if (!object || after.kind() != json::Kind::object || !holds_a_spot(place))
         return place;
-    // The members in their order, and none added but a spot or what holds one.
+    // The members keep their order, and none is added but a spot or what holds one.
     std::vector<json::View> old = before.items();
     auto next = old.begin();
     for (const json::View& member : after.items()) {

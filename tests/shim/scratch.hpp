@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory of the test's own, and sockets in it; gone when the test is.
+// A directory of the test's own, and sockets in it. It is removed with the test.
 #pragma once
 
 #include "schema/unique_fd.hpp"
@@ -47,7 +47,7 @@ private:
 
 enum class Serves : bool { no, yes };
 
-// A Unix socket at `path`; one that does not serve is bound and nothing more.
+// Makes a Unix socket at `path`. One that does not serve is only bound.
 inline UniqueFd unix_socket(const std::string& path, Serves serves = Serves::yes,
                             mode_t mode = 0666)
 {

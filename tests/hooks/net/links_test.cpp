@@ -21,7 +21,7 @@ const Link sit{2, "sit0", "sit", ARPHRD_SIT, "", false};
 const Link veth{3, "eth0", "veth", ARPHRD_ETHER, "06:23:45:67:89:ab", true};
 const Link card{4, "enp1s0", "", ARPHRD_ETHER, "00:00:00:00:00:00", false};
 
-// As the kernel answers RTM_GETLINK.
+// Returns the message in which the kernel answers RTM_GETLINK.
 Message link_message(const Link& link)
 {
     alignas(nlmsghdr) std::array<char, 512> buffer{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hook asks of the kernel about links, routes and subnets, one question a call, for
-// integration/hooks/routes.sh: pure requests prove nothing about the kernel that answers them.
+// A program that asks the kernel what the hook asks about links, routes and subnets, one question a
+// call. integration/hooks/routes.sh uses it: requests that are only compared prove nothing about
+// the kernel that answers them.
 #include "hooks/net/netns.hpp"
 #include "hooks/net/routed.hpp"
 #include "hooks/net/routes.hpp"
@@ -26,7 +27,7 @@ constexpr Subnet subnet{0xc6120000}; // 198.18.0.0/30
 constexpr const char* generation = "0123456789abcdef";
 
 using Words = std::span<char* const>;
-using Answer = Result<std::string>; // what is printed
+using Answer = Result<std::string>; // the text that is printed
 
 unsigned number(const char* text)
 {
@@ -50,7 +51,7 @@ Result<unsigned> index_of(Netlink& route, std::string_view name)
     return link.index;
 }
 
-// NAME PID: the pair, up and with addresses. "host's index, container's index"
+// NAME PID: makes the pair, up and with addresses. Prints "host's index, container's index".
 Answer plug(Words words)
 {
     const std::string name = words[0];
@@ -73,7 +74,7 @@ Answer plug(Words words)
     return std::to_string(outer) + " " + std::to_string(inner);
 }
 
-// INDEX: do packets to the container go over that link?
+// INDEX: prints whether packets to the container go over that link.
 Answer ask(Words words)
 {
     AH_TRY(auto route, host());
@@ -100,7 +101,7 @@ Result<std::vector<RoutedRange>> ranges()
     return found;
 }
 
-// What the host's routes take.
+// Prints the ranges that the host's routes take.
 Answer routed(Words)
 {
     AH_TRY(const auto found, ranges());
@@ -110,7 +111,7 @@ Answer routed(Words)
     return text;
 }
 
-// The host's own addresses.
+// Prints the host's own addresses.
 Answer addresses(Words)
 {
     AH_TRY(auto route, host());
@@ -123,7 +124,7 @@ Answer addresses(Words)
     return text;
 }
 
-// STATE KEY POOL: the subnet that the run gets on this host.
+// STATE KEY POOL: prints the subnet that the run gets on this host.
 Answer reserve(Words words)
 {
     AH_TRY(const StateDir state, StateDir::open(words[0]));
@@ -136,7 +137,7 @@ Answer reserve(Words words)
     return got.text();
 }
 
-// NAME
+// NAME: removes that link.
 Answer remove(Words words)
 {
     AH_TRY(auto route, host());

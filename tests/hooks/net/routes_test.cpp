@@ -20,9 +20,9 @@ using namespace state;
 namespace {
 
 const Subnet a_subnet{0xc6120000};
-constexpr unsigned own = 7; // link
+constexpr unsigned own = 7; // index of the link
 
-// As the kernel tells a route.
+// A route as the kernel tells it.
 struct ToolOutput {
     std::uint32_t to = 0;
     std::uint8_t length = 24;
@@ -89,7 +89,7 @@ std::string sentence(const std::string& why)
            " (ip route get 198.18.0.2 from 198.18.0.1)";
 }
 
-// As the kernel tells an address.
+// An address as the kernel tells it.
 struct ToldAddress {
     std::uint8_t family = AF_INET;
     const char* address = nullptr;
@@ -270,7 +270,7 @@ TEST_CASE("a run's gateway is told by its link's name and its pool")
     };
     CHECK(gateway("198.18.0.1", "ah0123456789ab"));
     CHECK(gateway("198.19.255.253", "ah0123456789ab"));
-    CHECK(!gateway("198.20.0.1", "ah0123456789ab")); // of another pool
+    CHECK(!gateway("198.20.0.1", "ah0123456789ab")); // it is of another pool
     CHECK(!gateway("198.17.255.253", "ah0123456789ab"));
     for (const char* link :
          {"eth0", "ah", "", "ah0123456789a", "xx0123456789ab", "ah0123456789abc"})
@@ -306,7 +306,7 @@ TEST_CASE("a match that hides other routes is no answer")
     CHECK(!match_of({.length = 24, .type = RTN_BLACKHOLE, .table = RT_TABLE_MAIN}).known);
     for (const int number : {EINVAL, EACCES, EHOSTUNREACH, EPERM})
         CHECK(!match_refused_with(number).known);
-    // A kernel that knows no matches answers with the way of that one packet.
+    // A kernel that does not know matches answers with the route of that one packet.
     CHECK(!match_of({.length = 32, .flags = RTM_F_CLONED, .table = RT_TABLE_MAIN}).known);
     CHECK(!match_of({.length = 0, .flags = RTM_F_CLONED, .table = RT_TABLE_MAIN}).known);
     CHECK(!read_match(std::vector<Message>()).known);

@@ -14,11 +14,11 @@ namespace anchorhold::routing_rules_test {
 using namespace net;
 namespace {
 
-// As the kernel tells a rule.
+// A rule as the kernel tells it.
 struct ToldRule {
     unsigned table = RT_TABLE_MAIN;
     std::uint8_t action = FR_ACT_TO_TBL;
-    unsigned suppressed = 0xffffffff; // prefixes up to that length
+    unsigned suppressed = 0xffffffff; // prefixes up to that length are suppressed
     std::uint8_t to_length = 0, from_length = 0, tos = 0;
     unsigned flags = 0;
     std::uint16_t further = 0; // one more attribute
@@ -76,7 +76,7 @@ TEST_CASE("a rule is plain when it sends every packet to a table, whatever is fo
         CHECK(!rule_of({.further = further}).plain);
     for (const std::uint8_t action : {FR_ACT_GOTO, FR_ACT_BLACKHOLE, FR_ACT_UNREACHABLE})
         CHECK(rule_of({.action = action}).table == 0);
-    CHECK(!read_routing_rule(list_routing_rules().message)); // a request
+    CHECK(!read_routing_rule(list_routing_rules().message)); // it is a request
 }
 
 TEST_CASE("tables that rules name are listed, all where local and main are not asked for certain")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests are compared as one text each: header, body, every attribute in its place.
+// Requests are compared as one text each: header, body, and every attribute in its place.
 #include "hooks/net/veth.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ std::string of(const nlattr* attribute)
            hex_of(mnl_attr_get_payload(attribute), mnl_attr_get_payload_len(attribute)) + " ";
 }
 
-// "3=616263 " for each; what is nested stands as it is.
+// Returns "3=616263 " for each attribute; nested ones are not taken apart.
 std::string attributes_in(const void* data, std::size_t size)
 {
     std::string text;

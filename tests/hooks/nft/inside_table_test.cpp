@@ -59,7 +59,7 @@ Ruleset ruleset_of(const InsidePlan& plan)
 
 using Lines = std::vector<std::string>;
 
-// What several rulesets have, as nft writes it in one word each.
+// Parts that several rulesets share, which nft writes in one word each.
 const std::string is_lo_in = " [ meta load iif => reg 1 ] [ cmp eq reg 1 0x00000001 ]";
 const std::string is_lo_out = " [ meta load oif => reg 1 ] [ cmp eq reg 1 0x00000001 ]";
 const std::string is_tcp = " [ meta load l4proto => reg 1 ] [ cmp eq reg 1 0x00000006 ]";
@@ -131,7 +131,7 @@ TEST_CASE("the table of a severed or relayed run is exactly this")
                               {},
                               {}};
     CHECK(ruleset_of(severed) == expected);
-    InsidePlan relayed = sealed(); // whatever else a plan says: nothing more
+    InsidePlan relayed = sealed(); // the rest of the plan adds nothing to it
     relayed.posture = Posture::relayed;
     CHECK(ruleset_of(relayed) == expected);
 }

@@ -65,7 +65,7 @@ TEST_CASE("who waited for an inode that lost its name does not hold the lock")
 {
     const Scratch scratch;
     const std::string path = scratch / "lock";
-    // A holder opened, was overtaken by another's unlink, and holds an inode without a name.
+    // This holder was overtaken by another's unlink: it holds an inode without a name.
     const UniqueFd stale(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     REQUIRE(::flock(stale.get(), LOCK_EX | LOCK_NB) == 0);
     CHECK(!try_take(path));

@@ -29,8 +29,8 @@ bool owned_well(const std::string& path)
 
 constexpr int no_namespaces = 77;
 
-// As a user who is root in a user namespace without the host's root. The first answer that is wrong
-// is the exit status.
+// Looks around as a user who is root in a user namespace, without the host's root. Returns the
+// number of the first wrong answer, which is the exit status.
 int look_around_rootless()
 {
     if (::geteuid() == 0 &&
@@ -44,7 +44,7 @@ int look_around_rootless()
         return 1;
     if (!owned_well("/") || !owned_well("/usr/bin/env"))
         return 2;
-    return owned_well("/dev/null") ? 3 : 0; // neither a file nor a directory
+    return owned_well("/dev/null") ? 3 : 0; // it is neither a file nor a directory
 }
 
 } // namespace

@@ -10,7 +10,7 @@ namespace anchorhold::process_test {
 using namespace state;
 namespace {
 
-// /proc/PID/stat with this command, state, number of threads and start time.
+// Returns a /proc/PID/stat with this command, state, number of threads and start time.
 std::string stat_line(const std::string& command, char state, int threads, const std::string& start)
 {
     return "77 (" + command + ") " + state + " 1 2 3 0 -1 4194560 100 0 0 0 5 6 0 0 20 0 " +

@@ -41,14 +41,14 @@ inline ProcessIdentity ourselves()
     return **found;
 }
 
-// Our pid as it was used before us: nobody.
+// Returns our pid with an earlier start time: a process that is gone.
 inline ProcessIdentity somebody_gone()
 {
     const ProcessIdentity us = ourselves();
     return {us.pid, us.start - 1};
 }
 
-// Created by us, in this boot and pid namespace; its init is gone.
+// Returns a record made by us, in this boot and pid namespace, whose init is gone.
 inline Record a_record(RunState state, int which = 0)
 {
     Record record;

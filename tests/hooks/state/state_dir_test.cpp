@@ -141,7 +141,7 @@ TEST_CASE("those who live in a namespace are the enforced of it whose first proc
     put(5, RunState::enforced, here, ourselves());
     put(6, RunState::enforced, here, ourselves());
     std::ofstream(state.run_path(a_key(5)) + "/record.json") << '"' << here.text() << '"';
-    std::filesystem::copy(state.run_path(a_key(0)) + "/record.json", // another run's
+    std::filesystem::copy(state.run_path(a_key(0)) + "/record.json", // of another run
                           state.run_path(a_key(6)) + "/record.json",
                           std::filesystem::copy_options::overwrite_existing);
     REQUIRE(state.make_run(a_key(7))); // without a record
@@ -212,7 +212,7 @@ TEST_CASE("the ended are kept for a day, and not more than 256 of them")
     for (int i = 0; i < 256 + 30; ++i)
         older_by(1000 + i, "n" + std::to_string(i));
     REQUIRE(state.archive(a_record(RunState::ended)));
-    CHECK(names_in(ended).size() == 288); // a few more are no matter, and cost less than a look
+    CHECK(names_in(ended).size() == 288); // a few more do not matter, and are cheaper than a look
     older_by(1000, "one-more");
     REQUIRE(state.archive(a_record(RunState::ended)));
     const auto names = names_in(ended);

@@ -152,7 +152,7 @@ TEST_CASE("a thousand ranges in the way cost a thousand steps, and a pool that i
     for (std::uint32_t i = 0; i < 1000; ++i)
         taken.push_back({0xc6120000U + i * 256, 24, 2});
     const Walked among = walked("198.18.0.0/15", 0, taken);
-    CHECK(among.free.empty()); // 512 of them are the pool
+    CHECK(among.free.empty()); // 512 of them are the whole pool
     CHECK(among.steps == 512);
     const Walked within = walked("198.18.0.0/15", 77, {routed("198.0.0.0/8")});
     CHECK(within.free.empty());
@@ -199,7 +199,7 @@ TEST_CASE("a reservation is there until its run releases it")
     const Scratch scratch;
     const StateDir state = open_state(scratch);
     const RunKey one = key_of(0);
-    const RunKey other = key_of(2); // the same place of two
+    const RunKey other = key_of(2); // key 2 chooses the same of two places
     CHECK(reserved(state, one, "10.0.0.0/29") == "10.0.0.0/30");
     CHECK(reserved(state, other, "10.0.0.0/29") == "10.0.0.4/30");
     CHECK(holds_of(state) ==
@@ -282,7 +282,7 @@ TEST_CASE("who finds nothing is told whether it is the routes, the runs, or both
     REQUIRE(reserved(state, key, "10.0.0.0/29") == "10.0.0.0/30");
     CHECK(reserved(state, key_of(1), "10.0.0.0/30") ==
           "the pool 10.0.0.0/30 is used up: 1 run is live");
-    // A live run's link has routes; they are its own.
+    // The link of a live run has routes, which are its own.
     const std::vector<RoutedRange> links = {routed("10.0.0.0/30", 5), routed("10.0.0.1/32", 5),
                                             routed("10.0.0.3/32", 5)};
     CHECK(reserved(state, key_of(1), "10.0.0.0/30", links) ==
@@ -295,7 +295,8 @@ TEST_CASE("who finds nothing is told whether it is the routes, the runs, or both
     CHECK(reserved(state, key_of(2), "10.0.0.0/28", {routed("10.0.0.8/29"), links[0]}) ==
           "the pool 10.0.0.0/28 is used up: 2 runs are live, and the rest is routed: 10.0.0.8/29");
     CHECK(reserved(state, key_of(2), "10.1.0.0/29", {routed("10.1.0.0/16")}) ==
-          "every subnet of the pool 10.1.0.0/29 is routed: 10.1.0.0/16"); // held is elsewhere
+          // What is held lies elsewhere.
+          "every subnet of the pool 10.1.0.0/29 is routed: 10.1.0.0/16");
 }
 
 TEST_CASE("a broken directory of reservations is told, with routes in play too")
@@ -327,7 +328,8 @@ TEST_CASE("eight processes that reserve at once never share a subnet")
     constexpr int each = 50;
     const Scratch scratch;
     const StateDir state = open_state(scratch);
-    // 512 places and keys that begin at only 8 of them: they meet all the time.
+    // There are 512 places, and keys that begin at only 8 of them, so the processes meet all the
+    // time.
     std::vector<pid_t> children;
     for (int process = 0; process < processes; ++process) {
         const pid_t child = ::fork();

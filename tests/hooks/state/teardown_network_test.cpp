@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What teardown asks of whoever takes a run's network away, and what becomes of a run when that
-// cannot be done.
+// Teardown and the function that removes a run's network: what teardown asks of it, and what
+// becomes of a run when it fails.
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"
 #include "hooks/state/teardown.hpp"
@@ -68,11 +68,11 @@ Record put(const StateDir& state, const Case& one)
     return record;
 }
 
-// An Unplug has no memory of its own.
+// The calls of fake_unplug, which is a plain function and has no memory of its own.
 struct Asked {
     int times = 0;
-    bool locked = true;   // each time
-    bool finished = true; // likewise: the record says that it is over
+    bool locked = true;   // at each call the run was locked
+    bool finished = true; // at each call the record said that the run is over
     bool refuses = false;
 };
 Asked asked;
@@ -192,7 +192,7 @@ TEST_CASE("a record that grows too long at the end loses what made it long, not 
     Record record = a_record(RunState::enforced);
     record.denied = {{"192.0.2.9", 443, false, 1}};
     REQUIRE(state.make_run(a_key()));
-    REQUIRE(state.write(as_long_as_may_be(record))); // and still to get the time of its end
+    REQUIRE(state.write(as_long_as_may_be(record))); // the time of its end is still to be added
     REQUIRE(teardown(state, a_key()));
     CHECK(!state.has_run(a_key()));
     const auto ended = state.ended();
@@ -226,7 +226,7 @@ TEST_CASE("teardown asks inside a container's namespace and changes nothing ther
 
 TEST_CASE("teardown makes no rule at the host and no chain that stays, whatever the run")
 {
-    // What is missing is made, so that it can be removed.
+    // Objects that are missing are made, so that they can be removed.
     const std::set<int> may = {NFNL_MSG_BATCH_BEGIN, NFNL_MSG_BATCH_END};
     const std::set<int> may_of_tables = {NFT_MSG_NEWTABLE,   NFT_MSG_DELTABLE,  NFT_MSG_NEWSET,
                                          NFT_MSG_DELSET,     NFT_MSG_NEWCHAIN,  NFT_MSG_DELCHAIN,
@@ -237,7 +237,7 @@ TEST_CASE("teardown makes no rule at the host and no chain that stays, whatever 
             const auto guest = Prefix::parse("10.99.0.2", Code::network_setup_failed);
             REQUIRE(guest);
             run.network.guest = {*guest};
-            std::string made; // by the step before
+            std::string made; // the object that the step before made
             for (const Step& step : drop_host_rules(run, {true, true, true, true}, 1)) {
                 const int type = header_of(step.message)->nlmsg_type;
                 const bool of_tables = NFNL_SUBSYS_ID(type) == NFNL_SUBSYS_NFTABLES;

@@ -40,7 +40,7 @@ SweepResult swept(const StateDir& state, Sweep mode, std::size_t limit = 0)
     return *result;
 }
 
-// Everything below the state directory: names, and what is in the files.
+// Returns everything below the state directory: names, and the content of files.
 std::vector<std::string> whole(const StateDir& state)
 {
     std::vector<std::string> lines;
@@ -191,7 +191,8 @@ TEST_CASE("nothing there is nothing there, any number of times, and leaves no lo
     CHECK(torn(state) == TeardownOutcome::nothing_there);
     CHECK(torn(state, a_generation) == TeardownOutcome::nothing_there);
     check_nothing_left(state);
-    scratch.file("state/locks/" + a_key().text(), 0600); // of one killed as he let go
+    // Left by a process that was killed as it released the lock.
+    scratch.file("state/locks/" + a_key().text(), 0600);
     CHECK(torn(state) == TeardownOutcome::nothing_there);
     check_nothing_left(state);
 }
@@ -374,7 +375,7 @@ TEST_CASE("config.json is put back on the way out")
     record.config_digest = sha256_hex("edited");
     put(state, record);
     std::ofstream(state.run_path(a_key()) + "/config.json") << "original";
-    scratch.folder("bundle/.config.json.anchorhold"); // in its way
+    scratch.folder("bundle/.config.json.anchorhold"); // stands where the temporary file would be
     CHECK(!teardown(state, a_key(), {}));
     const auto kept = state.read(a_key());
     REQUIRE(kept);

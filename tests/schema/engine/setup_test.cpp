@@ -23,7 +23,7 @@ std::vector<std::string> names(const EngineSetup& setup)
     return names;
 }
 
-// The faults as people read them, one a line.
+// Returns the faults as people read them, one a line.
 std::string faults(const EngineSetup& setup)
 {
     std::string text;
@@ -38,7 +38,7 @@ EngineSetup of_file(Engine engine, const std::string& text)
     return read_setup(engine, {{"the file", text}}, {{"the file", text}});
 }
 
-// What containerd 1.6 dumps: the plugin's section, complete.
+// Returns what containerd 1.6 dumps: the plugin's section, complete.
 std::string containerd_dump(const std::string& runtimes)
 {
     return "version = 2\n"
@@ -123,7 +123,8 @@ TEST_CASE("what contrib/ tells the engines has no fault")
           std::vector<std::string>{"/usr/local/bin/anchorhold-ci"});
 }
 
-// ---- podman
+// ---- podman ------------------------------------------------------------------------------------
+
 TEST_CASE("values of another type than the engine wants are passed over")
 {
     for (const char* const text : {"engine = 1\n", "[engine]\nruntimes = [1]\nruntime = [2]\n",
@@ -139,8 +140,6 @@ TEST_CASE("values of another type than the engine wants are passed over")
           "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes]\nx = 1\n"})
         CHECK(names(of_file(Engine::containerd, text)).empty());
 }
-
-// ---------------------------------------------------------------------------------------
 
 TEST_CASE("podman: later files add runtimes and replace what they name")
 {
@@ -259,7 +258,8 @@ TEST_CASE("C-11 containerd: BinaryName misspelt, or a table too high")
         containerd_dump(runtime_2("x", "BinaryNam = \"/usr/local/bin/anchorhold\""));
     const EngineSetup setup =
         read_setup(Engine::containerd, {{"dump", dump}}, {{"config.toml", dump}});
-    CHECK(names(setup) == std::vector<std::string>{"x"}); // so that a container is run below it
+    // x counts as ours, so a container is run below it.
+    CHECK(names(setup) == std::vector<std::string>{"x"});
     CHECK(
         faults(setup) ==
         "key_misspelt x: config.toml names /usr/local/bin/anchorhold in "
@@ -325,7 +325,7 @@ TEST_CASE("containerd: a right section that an import took away")
           "BinaryName, "
           "and yet does not know it; restart it; where a file it imports has a section for CRI as "
           "well, put all runtimes into that one\n");
-    // Of what the engine did not say nothing follows.
+    // When the engine says nothing, no fault follows.
     CHECK(faults(read_setup(Engine::containerd, {}, {{"config.toml", main}})) == "");
 }
 

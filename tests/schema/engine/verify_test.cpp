@@ -25,7 +25,7 @@ const Policy usual = policy_of(R"("profiles": {
     "own": {"endpoints": [{"name": "model", "listen": 8080, "to": "unix:/run/b/{id}/s"}]},
     "shared": {"endpoints": [{"name": "model", "listen": 8080, "to": "unix:/run/b/all/s"}]}})");
 
-// A runtime that is right in all, for each engine.
+// Returns a runtime that is right in everything, for each engine.
 Handler right(const std::string& name)
 {
     return {.name = name,
@@ -113,7 +113,7 @@ TEST_CASE("the program: none, another, missing, unsafe, not this one")
     EngineSetup slip = setup_of(Engine::containerd);
     slip.faults.push_back({FaultKind::key_misspelt, "anchorhold", "", ""});
     judge_handler(bare, found, slip);
-    CHECK(slip.faults.size() == 1); // said once is enough
+    CHECK(slip.faults.size() == 1); // the fault is told once
 
     found.program = "/usr/bin/runc";
     found.standing = ProgramIs::other;
@@ -225,7 +225,7 @@ TEST_CASE("globs that keep annotations from us")
     Handler handler = right("anchorhold");
     handler.container_globs.clear();
     CHECK(judged(Engine::containerd, handler, facts("")).contains("container_annotations"));
-    CHECK(judged(Engine::crio, handler, facts("")) == ""); // it passes all on
+    CHECK(judged(Engine::crio, handler, facts("")) == ""); // CRI-O passes all annotations on
     HandlerFacts deaf = facts("");
     deaf.policy->annotations = false;
     CHECK(judged(Engine::containerd, handler, deaf) == "");
@@ -295,7 +295,7 @@ TEST_CASE("a container that did not run: our refusal is told from the engine's")
         "Error: failed to start containers: x\n";
     CHECK(tried("own", {.id = id, .output = ours}).came == "answered");
     CHECK(told(tried("own", {.id = id, .output = ours}).setup) ==
-          ""); // it has no broker, of course
+          ""); // the throw-away container has no broker
     const auto shared = tried("shared", {.id = id, .output = ours});
     CHECK(shared.came == "refused");
     CHECK(told(shared.setup) == "run_refused: runtime anchorhold-shared: anchorhold: create " + id +
@@ -320,7 +320,7 @@ TEST_CASE("what is already known to be wrong is not said again by its consequenc
     CHECK(known.word == "not run");
     CHECK(known.sentence == "Error: x");
     CHECK(setup.faults.size() == 1);
-    // But never an alarm's.
+    // An alarm is told in any case.
     CHECK(judge_trial(right("anchorhold-agent"), facts("agent"), {.id = id, .ran = true}, setup)
               .word == "NO RECORD");
     CHECK(verdict_of(setup) == Verdict::alarm);

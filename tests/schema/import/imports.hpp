@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the imported formats share: a whole policy and the whole list of what was lost.
+// The helpers for tests of the imported formats: they compare a whole policy, and the whole list of
+// what was lost.
 #pragma once
 
 #include "schema/import/import.hpp"
@@ -40,7 +41,7 @@ inline std::string import_refusal(std::string_view format, std::string text)
     return result.error().what;
 }
 
-// One profile "imported"; without rules it is off.
+// Returns a policy with the one profile "imported"; without rules its egress is off.
 inline Policy one_profile(const std::string& allow, const std::string& deny = "[]")
 {
     const std::string egress = allow == "[]" ? R"("off")" : R"("allowlist","allow":)" + allow;

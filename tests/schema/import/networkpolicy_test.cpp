@@ -99,7 +99,7 @@ TEST_CASE("networkpolicy: ports and protocols are kept as they are meant")
            "spec.egress[0].ports[5].endPort: there is no port",
            "spec.egress[0].ports[6].port: 0 is not a port",
            "spec.egress[0].ports[8]: unknown member \"host\""});
-    // None of its ports can be kept: then it is not a rule without ports.
+    // None of its ports can be kept. That does not make it a rule without ports.
     check(egress(R"([{"to":[{"ipBlock":{"cidr":"192.0.2.0/24"}}],"ports":[{"port":"dns"}]}])"),
           one_profile("[]"),
           {"spec.egress[0].ports[0].port: a port's name means nothing here; name its number"});
@@ -132,7 +132,7 @@ TEST_CASE("networkpolicy: an object that does not limit egress is closed, and th
     check(object(R"({"egress":[]})"), one_profile("[]"), said);
     check(object(R"({"policyTypes":["Ingress"],"egress":[{"ports":[{"port":443}]}]})"),
           one_profile("[]"), said);
-    // Without the word, rules are enough.
+    // Without policyTypes, egress rules are enough.
     check(
         object(
             R"({"egress":[{"to":[{"ipBlock":{"cidr":"192.0.2.1/32"}}],"ports":[{"port":443}]}]})"),
@@ -210,7 +210,7 @@ TEST_CASE("networkpolicy: what is none is refused, YAML with the command that ma
         "the document: expected a networking.k8s.io/v1 NetworkPolicy or a List "
         "of them";
     CHECK(refusal("{}") == kind);
-    // Beside a NetworkPolicy too: it may deny what that allows.
+    // Other kinds are refused beside a NetworkPolicy too: they may deny what it allows.
     CHECK(refusal(R"({"apiVersion":"v1","kind":"List","items":[
               {"apiVersion":"policy.networking.k8s.io/v1alpha1","kind":"AdminNetworkPolicy"}]})") ==
           "items[0]: \"policy.networking.k8s.io/v1alpha1 AdminNetworkPolicy\" is no NetworkPolicy "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an imported policy lets through, its source let through: random documents, each judged by
-// the code that enforces, against models that are nothing but each source's own rules of matching.
-// Where nothing was lost, the reverse holds too; but for srt, where a denied name closes its
-// address.
+// The property of every import: what the imported policy lets through, its source let through.
+// Random documents are judged by the code that enforces, and by models which have only the rules of
+// matching of each source. Where nothing was lost, the reverse holds too, except for srt, where a
+// denied name closes its address.
 #include "schema/rules/network.hpp"
 
 #include "tests/schema/import/imports.hpp"
@@ -18,7 +18,7 @@ using namespace rules;
 namespace {
 
 struct Host {
-    std::string_view name; // empty: known by its address alone
+    std::string_view name; // empty: it is known by its address alone
     std::string_view address;
 };
 constexpr std::array<Host, 8> hosts{{{"a.org", "203.0.113.1"},
@@ -338,7 +338,7 @@ template <typename Source> Seen hold_many()
 TEST_CASE("srt: what comes out permits nothing that the settings did not")
 {
     const Seen seen = hold_many<Srt>();
-    CHECK(seen.permitted > 500); // the models are not idle
+    CHECK(seen.permitted > 500); // the models have permitted something
     CHECK(seen.refused > 20);
 }
 

@@ -6,7 +6,7 @@ namespace anchorhold::import_opensandbox_test {
 using namespace imports;
 namespace {
 
-// An allow of `to` as the policy has it: every port but that of DNS over TLS.
+// Returns an allow rule for `to` as the policy has it: every port but that of DNS over TLS.
 std::string open_to(const std::string& to)
 {
     return R"({"to":")" + to + R"(","ports":[{"port":1,"endPort":852,"protocol":"TCP"},

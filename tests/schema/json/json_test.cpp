@@ -22,7 +22,7 @@ Document parsed(std::string text)
     return *std::move(document);
 }
 
-// Why the gate refuses the text, or "" when it does not.
+// Returns why the gate refuses the text, or "" when it does not.
 std::string refusal(std::string text, const Limits& limits = {})
 {
     auto document = Document::parse(std::move(text), Code::config_ambiguous, limits);
@@ -51,7 +51,7 @@ View at(const View& object, std::string_view key)
     return *member;
 }
 
-// "key@begin-end" of every value, in order: the whole of what the gate learnt.
+// Writes "key@begin-end" of every value, in order: all that the gate has learnt.
 void describe(const View& value, std::string& out)
 {
     out += value.key() + "@" + std::to_string(value.span().begin) + "-" +
@@ -182,7 +182,7 @@ TEST_CASE("what readers take for the same text differently is refused (C-64)")
     CHECK(refusal("[\"a\tb\"]") == "line 1, column 4: invalid escape or control character");
     CHECK(refusal("[\"\\x41\"]") == "line 1, column 3: invalid escape or control character");
     CHECK(refusal("[\"\\u00g1\"]") == "line 1, column 3: invalid escape or control character");
-    CHECK(refusal("\xc2\xa0{}") == "line 1, column 1: expected a value"); // a blank in Unicode
+    CHECK(refusal("\xc2\xa0{}") == "line 1, column 1: expected a value"); // a blank of Unicode
 }
 
 TEST_CASE("a document that stops is told from one that is wrong")
@@ -279,7 +279,7 @@ TEST_CASE("splices replace and insert, in any order, and leave every other byte"
     CHECK(json::splice("0123456789", {{{8, 9}, "B"}, {{2, 4}, "A"}, {{10, 10}, "!"}}) ==
           "01A4567B9!");
     CHECK(json::splice("abc", {}) == "abc");
-    // Inserted at one place: in their order, and before what is replaced there.
+    // Inserts at one place keep their order, and stand before what is replaced there.
     CHECK(json::splice("abc", {{{1, 2}, "X"}, {{1, 1}, "1"}, {{1, 1}, "2"}, {{2, 2}, "3"}}) ==
           "a12X3c");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algebra of allow lists against a model that is nothing but the definition: a small universe
+// The algebra of allow lists, compared with a model that is only the definition: a small universe
 // of destinations and ports, and for each point whether a list admits it.
 #include "schema/rules/allow.hpp"
 
@@ -24,7 +24,7 @@ struct Point {
     bool udp;
 };
 
-// All of 10.0.0.0/30, and names with zero to two labels below x.
+// Returns all of 10.0.0.0/30, and names with zero to two labels below x.
 std::vector<Point> universe()
 {
     std::vector<Point> points;
@@ -104,7 +104,7 @@ TEST_CASE("an intersection admits exactly what both lists admit")
             admitted += expected ? 1 : 0;
         }
     }
-    CHECK(admitted > 500); // the model is not idle
+    CHECK(admitted > 500); // the model has admitted something
 }
 
 TEST_CASE("what is dropped as denied was denied, and a list of ranges is empty when all of it is")

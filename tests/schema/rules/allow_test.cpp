@@ -8,7 +8,7 @@ namespace anchorhold::allow_test {
 using namespace rules;
 namespace {
 
-// The whole list on one line: "github.com tcp 443; 10.0.0.0/8 udp 1-65535 but 10.9.0.0/16".
+// Returns the whole list on one line: "github.com tcp 443; 10.0.0.0/8 udp 1-65535 but 10.9.0.0/16".
 std::string told(const std::vector<AllowRule>& rules)
 {
     std::string text;
@@ -53,7 +53,7 @@ std::string refusal(std::string_view text)
 std::string both(std::string_view one, std::string_view other)
 {
     const std::string forth = told(intersect(allow(one), allow(other)));
-    // Which list is whose must not matter where one rule meets one rule.
+    // The order of the two lists must not matter where one rule meets one rule.
     CHECK(told(intersect(allow(other), allow(one))) == forth);
     return forth;
 }
@@ -174,7 +174,7 @@ TEST_CASE("two lists let through what both do")
     CHECK(both("**.a.x.org", "*.x.org").empty());
     CHECK(both("10.1.0.0/16", "10.0.0.0/8") == "10.1.0.0/16 tcp 443");
     CHECK(both("10.1.0.0/16", "10.2.0.0/16").empty());
-    // What github.com resolves to is not known here, so neither list grants it.
+    // The addresses of github.com are not known here, so neither list grants them.
     CHECK(both("github.com", "0.0.0.0/0").empty());
     CHECK(both("x.org:80", "x.org:443").empty());
     CHECK(

@@ -55,7 +55,7 @@ TEST_CASE("a table that is replaced takes nothing along, and what the next one c
     add_denied(record, {{{"192.0.2.8", 80, false, 110}}, false, 9});
     CHECK(record.denied.size() == 2);
     CHECK(record.drops == 16);
-    add_denied(record, {{}, false, 2}); // replaced by somebody else
+    add_denied(record, {{}, false, 2}); // another process replaced the table
     CHECK(record.drops == 18);
     add_denied(record, {{}, false, 3});
     CHECK(record.drops == 19);

@@ -58,7 +58,7 @@ std::vector<std::string> texts(const std::vector<Reach>& reaches)
     return list;
 }
 
-// The first and the last address of a range.
+// Returns the first and the last address of a range.
 std::vector<std::string> ends(const Prefix& range)
 {
     std::string text = range.text();
@@ -79,8 +79,8 @@ std::vector<std::string> ends(const Prefix& range)
     return {text, last};
 }
 
-// What no list may allow, written out a second time: a slip in the product's own table would not
-// show against itself.
+// The addresses that no list may allow, written out a second time: a slip in the product's own
+// table would not show if it were compared with itself.
 constexpr std::array never{
     "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "::", "::1",
     "fe80::/10", "ff00::/8", "169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192",
@@ -103,7 +103,7 @@ TEST_CASE("nothing makes an always-denied address allowed: no rule, no name, no 
             CAPTURE(address);
             Network network = compiled("name.org", "[]", {{"name.org", {address}}});
             CHECK(network.allow.empty());
-            // An exact rule, and everything there is.
+            // One rule is for exactly that address, the others are for everything.
             const std::vector<PortRange> every{{1, 65535, false}, {1, 65535, true}};
             compile({{prefix(address), every, {}},
                      {prefix("0.0.0.0/0"), every, {}},

@@ -71,7 +71,7 @@ TEST_CASE("an address is answered with the rule that decides")
           Reachability{false, {"refused: 169.254.169.254 tcp 80, always denied: 169.254.0.0/16"}});
     CHECK(asked("10.0.0.1") ==
           Reachability{false, {"refused: 10.0.0.1 tcp 443, no rule allows it"}});
-    CHECK(asked("203.0.113.1").reachable); // a pinned name leads there
+    CHECK(asked("203.0.113.1").reachable); // a pinned name has this address
 }
 
 TEST_CASE("a name is answered address by address, and reachable when one of them is")

@@ -114,7 +114,7 @@ TEST_CASE("R11 config.json has at most 16 MiB, and is not read to find out")
 {
     const Scratch place;
     place.file("config.json");
-    fs::resize_file(place / "config.json", std::uintmax_t{200} * 1024 * 1024); // sparse
+    fs::resize_file(place / "config.json", std::uintmax_t{200} * 1024 * 1024); // a sparse file
     CHECK(why_unread(place.path()) == "\"" + place / "config.json" +
                                           "\": 209715200 bytes, more than the 16777216 that are "
                                           "read");
@@ -177,7 +177,7 @@ TEST_CASE("R10 what a crash left beside config.json is not mistaken for ours")
     place.file("config.json");
     const Bundle bundle = bundle_at(place.path());
     REQUIRE(bundle.write_config("text", "once").has_value());
-    // A temporary of any name that looks like ours, even one that leads elsewhere.
+    // A temporary file of our name may stand there already, even a link that leads elsewhere.
     place.file("victim");
     fs::create_symlink("victim", place / ".config.json.anchorhold");
     REQUIRE(bundle.write_config("once", "twice").has_value());
@@ -192,7 +192,8 @@ TEST_CASE("R10 a write that cannot finish leaves the old file and nothing beside
     place.file("config.json");
     const Bundle bundle = bundle_at(place.path());
     fs::remove(place / "config.json");
-    place.folder("config.json/full", 0755); // a directory cannot be renamed over
+    // Nothing can be renamed over a directory that is not empty.
+    place.folder("config.json/full", 0755);
     CHECK_FALSE(bundle.write_config("text", "new").has_value());
     CHECK(names_in(place.path()) == std::vector<std::string>{"config.json"});
 }

@@ -65,7 +65,7 @@ TEST_CASE("without a command there is nothing to put the relay before (C-54)")
     CHECK(refusal(R"({"process":{"args":["a",1]}})", plan) == "process.args[1]: expected a string");
     CHECK(edited(R"({"process":{"args":[""]}})", plan).text ==
           R"({"process":{"args":["relay","--",""]}})");
-    // Where no relay is needed the runtime may judge.
+    // This is left to the runtime where no relay is needed.
     CHECK(edited("{}", nothing()).text == "{}");
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("a config without a section linux gets one with all that is needed")
     CHECK(edited("{}", plan).text == text_of({"{\"linux\":", members, "}"}));
     CHECK(edited(R"({"linux":null})", plan).text == text_of({"{\"linux\":", members, "}"}));
     CHECK(edited(R"({"linux":{}})", plan).text == text_of({"{\"linux\":", members, "}"}));
-    // With one that holds something the profile is put beside it.
+    // The profile is put beside what the section holds.
     const std::string text = edited(R"({"linux":{"x":1}})", plan).text;
     const json::Document document = parsed(text);
     CHECK(document.root().find("linux")->find("seccomp")->raw() == whole_profile(plan.seccomp));
@@ -229,7 +229,7 @@ TEST_CASE("our mounts come last, and resolv.conf is covered where the engine mou
                              "etc/./resolv.conf", "/../etc/resolv.conf"})
         CHECK(edited(text_of({R"({"mounts":[{"destination":")", path, "\"}]}"}), plan).text ==
               text_of({R"({"mounts":[{"destination":")", path, "\"},", ours, resolv, "]}"}));
-    // The hosts file holds what there is of names, so it is there whatever the engine mounts.
+    // The hosts file holds all names that resolve, so it is mounted whatever the engine mounts.
     plan.cover_hosts = true;
     plan.hosts = "/run/i/hosts";
     constexpr std::string_view hosts =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines really write (tests/fixtures), edited with everything a plan can hold: the
+// Real configurations of engines (tests/fixtures), edited with everything that a plan can hold. The
 // documented spots change, every other value keeps its bytes, and a second pass changes nothing.
 #include "shim/config/oci_keys.hpp"
 #include "tests/files.hpp"
@@ -36,7 +36,7 @@ bool ends_with(const std::vector<std::string>& list, const std::vector<std::stri
     return list.size() >= tail.size() && std::equal(tail.rbegin(), tail.rend(), list.rbegin());
 }
 
-// Inside the spots that are lists: what the engine put there stays, in its order.
+// Checks the spots that are lists: what the engine put there stays, in its order.
 void check_lists(View before, View after)
 {
     CHECK(starts_with(raws(after, "mounts"), raws(before, "mounts")));
@@ -85,8 +85,8 @@ TEST_CASE("R9 configs as engines write them change at the documented spots alone
     }
 }
 
-// https://github.com/NVIDIA/nvidia-container-runtime/issues/157: without its errno, which a wrapper
-// did not know, this rule made every new thread fail.
+// This rule once made every new thread fail, because a wrapper did not know its errno and left it
+// out: https://github.com/NVIDIA/nvidia-container-runtime/issues/157
 TEST_CASE("R9 Docker's rule about clone3 stays as it is")
 {
     constexpr std::string_view rule =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of edit_config() have in common.
+// The helpers for tests of edit_config().
 #pragma once
 
 #include "shim/edit/config_edit.hpp"
@@ -23,7 +23,7 @@ inline EditedConfig edited(std::string text, const Plan& plan)
     const json::Document document = parsed(std::move(text));
     auto result = edit_config(document, plan);
     REQUIRE_MESSAGE(result.has_value(), result.error().what);
-    parsed(result->text); // what we write passes our own gate
+    parsed(result->text); // our own gate accepts what we write
     return *std::move(result);
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("the profile's variables replace equal names, all of them")
     CHECK(edited(R"({"process":{"env":["URL=old","X=1","URL","URL=older"]}})",
                  with_env({{"URL", "http://127.0.0.1:8080"}, {"Q", "a\"b"}}))
               .text == R"({"process":{"env":["X=1","URL=http://127.0.0.1:8080","Q=a\"b"]}})");
-    // A proxy that the administrator sets is set, and the engine's is gone.
+    // A proxy that the administrator sets is set, and the engine's proxy is removed.
     const EditedConfig done =
         edited(R"({"process":{"env":["http_proxy=e"]}})", with_env({{"http_proxy", "mine"}}));
     CHECK(done.text == R"({"process":{"env":["http_proxy=mine"]}})");
@@ -109,7 +109,7 @@ TEST_CASE("no capabilities, null or empty: nothing to take away")
 
 TEST_CASE("a capability in a spelling that only crun understands is refused")
 {
-    // Each was CAP_NET_RAW under crun 1.8.1 and ignored by runc 1.1.5.
+    // Each of these was CAP_NET_RAW under crun 1.8.1, and was ignored by runc 1.1.5.
     for (const char* name : {"13", "0xd", "015", "cap_net_raw", "Cap_Net_Raw", "CAP_NET_RAW x"})
         CHECK(refusal(text_of({R"({"process":{"capabilities":{"bounding":["CAP_KILL",")", name,
                                "\"]}}}"}),
@@ -179,7 +179,7 @@ TEST_CASE("an exemption counts what the profile sets, and replaces every entry o
             .text == R"({"process":{"env":["No_Proxy=w","https_proxy=p","A=1",)"
                      R"("NO_PROXY=x,z,w,corp,localhost,127.0.0.1,::1",)"
                      R"("no_proxy=x,z,w,corp,localhost,127.0.0.1,::1"]}})");
-    // A proxy that the profile empties is none.
+    // A proxy that the profile sets to nothing is none.
     plan.env = {{"https_proxy", ""}};
     CHECK(edited(R"({"process":{"env":["https_proxy=p"]}})", plan).text ==
           R"({"process":{"env":["https_proxy="]}})");

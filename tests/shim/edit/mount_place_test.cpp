@@ -34,7 +34,7 @@ std::string bind(std::string_view destination)
            R"(","type":"none","source":"/x","options":["rbind"]})";
 }
 
-// The place found, or why there is none.
+// Returns the place that was found, or why there is none.
 std::string place(const Scratch& image, std::initializer_list<std::string_view> mounts)
 {
     std::string list;

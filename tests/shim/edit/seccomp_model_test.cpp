@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an edited profile lets through, by a model of how runtimes read rules.
+// The calls that an edited profile lets through, by a model of how runtimes read rules.
 #include "tests/files.hpp"
 #include "tests/shim/edit/seccomp_texts.hpp"
 
@@ -80,7 +80,8 @@ TEST_CASE("every family but five is denied, those not invented yet included")
     };
     for (std::uint64_t family = 0; family < 4096; ++family) {
         CHECK(denied(family) == !is_kept(family));
-        CHECK(denied(family | (1ULL << 32)) == !is_kept(family)); // what the kernel does not see
+        // The kernel does not see that bit.
+        CHECK(denied(family | (1ULL << 32)) == !is_kept(family));
     }
     for (unsigned bit = 5; bit < 32; ++bit)
         for (std::uint64_t family = 0; family < 64; ++family)

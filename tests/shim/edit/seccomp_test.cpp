@@ -31,7 +31,8 @@ std::string error(const std::string& config)
 const std::string no_socketcall =
     R"({"names":["socketcall"],"action":"SCMP_ACT_ERRNO","errnoRet":38})";
 
-// The denials of a profile that permits by default; `masked` are mask and value of the families'.
+// Returns the denying rules of a profile that permits by default. `masked` holds the mask and value
+// of each rule about families.
 std::string denials(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& masked)
 {
     std::string rules =
@@ -97,7 +98,7 @@ TEST_CASE("the whole profile follows the machine's calling conventions")
           R"({"defaultAction":"SCMP_ACT_ALLOW","architectures":["SCMP_ARCH_AARCH64",)"
           R"("SCMP_ARCH_ARM"],"syscalls":[)" +
               closed_denials() + "]}");
-    CHECK(architectures_of("riscv64") == std::vector<std::string>{}); // the native one alone
+    CHECK(architectures_of("riscv64") == std::vector<std::string>{}); // only the native one
 }
 
 TEST_CASE("a policy that allows vsock leaves its family out of the denials")
@@ -252,7 +253,7 @@ TEST_CASE("a profile that is not understood is an obstacle, and nothing is edite
     CHECK(obstacle(profile("SCMP_ACT_ERRNO",
                            family_rule("ALLOW", R"({"index":0,"value":1,"op":"SCMP_CMP_IN"})"))) ==
           R"(linux.seccomp.syscalls[0].args[0]: unknown operator "SCMP_CMP_IN")");
-    // Of no concern to us.
+    // A rule about other calls is left as it is.
     const std::string other = R"({"names":["read"],"action":"SCMP_ACT_MAYBE"})";
     CHECK(edited(profile("SCMP_ACT_ERRNO", other)) ==
           profile("SCMP_ACT_ERRNO", no_socketcall + "," + other));

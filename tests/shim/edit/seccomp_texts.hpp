@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seccomp profiles as text, and what becomes of them.
+// Seccomp profiles as text, and the text that the edit makes of them.
 #pragma once
 
 #include "shim/edit/seccomp.hpp"
@@ -18,7 +18,7 @@ using namespace edit;
 constexpr SeccompPlan closed = {.wanted = true, .deny_vsock = true};
 constexpr SeccompPlan vsock_open = {.wanted = true, .deny_vsock = false};
 
-// The config after the edit; a second edit of that changes nothing.
+// Returns the config after the edit, and checks that a second edit changes nothing.
 inline std::string edited_config(const std::string& config, const SeccompPlan& plan = closed)
 {
     const json::Document before = parsed(config);
@@ -48,7 +48,7 @@ inline std::string profile(const std::string& action, const std::string& rules)
     return R"({"defaultAction":")" + action + R"(","syscalls":[)" + rules + "]}";
 }
 
-// A rule on socket(2) with one condition.
+// Returns a rule on socket(2) with one condition.
 inline std::string family_rule(const std::string& action, const std::string& condition)
 {
     return R"({"names":["socket"],"action":"SCMP_ACT_)" + action + R"(","args":[)" + condition +

@@ -49,7 +49,7 @@ TEST_CASE("the command's user is read as the host will see it")
                         {"containerID": 1000, "hostID": 5, "size": 1}],
         "gidMappings": [{"containerID": 0, "hostID": 200000, "size": 65536}]}})");
     CHECK(mapped.host_uid == 5);
-    CHECK(mapped.host_gid == 65534); // not mapped: anybody
+    CHECK(mapped.host_gid == 65534); // an unmapped id may be anybody's
     CHECK(mapped.own_users);
     CHECK(!mapped.takes_any_uid);
 

@@ -57,7 +57,7 @@ TEST_CASE("what engines hand over passes: files, pipes, terminals, /dev/null, ev
     for (const int fd : {file.get(), null.get(), urandom.get(), terminal.get(), event.get(),
                          reading.get(), writing.get()})
         CHECK(passes_silently(fd));
-    CHECK(passes_silently(1023)); // a closed one is the runtime's to complain about
+    CHECK(passes_silently(1023)); // a closed descriptor is the runtime's to complain about
 }
 
 TEST_CASE("a Unix socket passes and is named as a channel")

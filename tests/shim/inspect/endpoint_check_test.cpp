@@ -28,7 +28,7 @@ CommandUser stranger()
 
 using Permitted = std::optional<std::vector<std::string>>;
 
-// What is said about a socket, without the beginning that never changes.
+// Returns what is said about a socket, without the beginning that never changes.
 std::string judge(const std::string& path, const Permitted& permitted = std::nullopt,
                   const CommandUser& user = stranger())
 {
@@ -206,7 +206,7 @@ TEST_CASE("C-62: a socket the command's user cannot reach is refused, with the r
     CommandUser member = stranger();
     member.host_groups = {7, ::getegid()};
     CHECK(judge(at, {}, member) == "served");
-    scratch.folder("42", 0701); // the group's bits count for a member, not the others'
+    scratch.folder("42", 0701); // to a member of the group its bits apply, not those of others
     CHECK(judge(at, {}, member) == cannot);
     scratch.folder("42", 0710);
     CHECK(judge(at, {}, member) == "served");
@@ -283,7 +283,7 @@ namespace {
 
 enum class Dumpable : int { no = 0, yes = 1 };
 
-// Asks about a child of this process as if it were a broker of `uid`.
+// Returns the advice on a child of this process, as if it were a broker of `uid`.
 std::optional<std::string> advice_on(Dumpable dumpable, uid_t uid, const CommandUser& user)
 {
     int ready[2] = {};
@@ -298,7 +298,7 @@ std::optional<std::string> advice_on(Dumpable dumpable, uid_t uid, const Command
     }
     ::close(ready[1]);
     pollfd event = {.fd = ready[0], .events = 0, .revents = 0};
-    ::poll(&event, 1, -1); // POLLHUP when the child has closed its end
+    ::poll(&event, 1, -1); // POLLHUP comes when the child has closed its end
     ::close(ready[0]);
     const auto advice = broker_advice(
         {.place = {.endpoint = endpoint_at("/x/y"), .directory = {}, .socket = {}, .identity = {}},
@@ -327,11 +327,12 @@ TEST_CASE("B-52: a broker that the command could be and that may be dumpable is 
     mapped.own_users = true;
     CommandUser other = stranger();
     other.takes_any_uid = false;
-    // Under root the child's own files are root's either way: only the second half tells then.
+    // Under root the child's own files belong to root in both cases, so only the second half shows
+    // a difference.
     if (::geteuid() != 0)
         CHECK(advice_on(Dumpable::yes, 990, same) == said("uid 990"));
     CHECK(advice_on(Dumpable::no, 990, same) == std::nullopt);
-    CHECK(advice_on(Dumpable::no, 0, any) == said("uid 0")); // cannot be seen from outside
+    CHECK(advice_on(Dumpable::no, 0, any) == said("uid 0")); // it cannot be seen from outside
     CHECK(advice_on(Dumpable::yes, 990, mapped) == std::nullopt);
     CHECK(advice_on(Dumpable::yes, 990, other) == std::nullopt);
     SocketServer unseen{

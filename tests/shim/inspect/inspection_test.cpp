@@ -43,7 +43,8 @@ Findings every_void(const std::string& text)
     return inspected_whole(text).voids;
 }
 
-// Apart from the missing device rules of a short configuration, which have a test of their own.
+// Inspects a configuration, but leaves out the device rules, which have a test of their own: a
+// short configuration has none.
 Inspection inspected(const std::string& text)
 {
     Inspection seen = inspected_whole(text);
@@ -53,7 +54,7 @@ Inspection inspected(const std::string& text)
     return seen;
 }
 
-// With namespaces of its own and whatever else `linux` should hold.
+// Inspects a `linux` section with namespaces of its own and these members.
 Inspection inspected_linux(const std::string& members)
 {
     return inspected(R"({"linux": {"namespaces": [)" + five + R"(, {"type": "network"}], )" +
@@ -296,7 +297,7 @@ TEST_CASE("what engines write for ordinary containers is no void")
         {"podman-pid-host", {"linux.namespaces"}},
         {"podman-device", {"linux.devices", "linux.resources.devices"}},
         {"podman-sysctl", {"linux.sysctl"}},
-        {"cri-container", {"linux.namespaces"}}}; // its pod's; here is no profile that makes pods
+        {"cri-container", {"linux.namespaces"}}}; // its pod's; in this test no profile makes pods
     std::size_t count = 0;
     for (const auto& entry :
          std::filesystem::directory_iterator(AH_SOURCE_ROOT "/tests/fixtures")) {
@@ -304,7 +305,8 @@ TEST_CASE("what engines write for ordinary containers is no void")
             continue;
         const std::string name = entry.path().stem();
         std::string text = source_file("tests/fixtures/" + name + ".json");
-        // The storage of an engine on this machine need not be ours to look into.
+        // The storage of an engine on this machine may be unreadable for us, so the path is
+        // changed.
         for (const std::string store : {"/containers/storage/", "/docker/", "/containerd/"})
             for (std::size_t at = 0; (at = text.find(store, at)) != text.npos;)
                 text.replace(at, store.find('/', 1), "/nowhere");

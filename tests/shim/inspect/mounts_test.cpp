@@ -86,7 +86,7 @@ TEST_CASE("what was seen at each source is kept for the hook, the root first")
           Sources{whole,
                   {"mounts[0].source", "/data", identity(data)},
                   {"mounts[2].source", "/x", FileIdentity{}}});
-    // What is covered by a later mount is not: the hook would see that one.
+    // A mount that a later one covers is not looked at: the hook would see the later one.
     CHECK(kept(at("/t", data) + "," + at("/t/below", data) + "," + at("/t2", data) + "," +
                at("/x", data) + "," + tmpfs + "," + at("/x/", root)) ==
           Sources{whole,

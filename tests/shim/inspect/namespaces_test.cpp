@@ -124,7 +124,7 @@ TEST_CASE("a pod's own pid and ipc namespaces are its containers', unless the ne
             CHECK(apart.other_channels ==
                   std::vector<std::string>{"linux.namespaces[2].path: the pod's ipc namespace"});
         }
-        CHECK(seen({}, true).voids.size() == 1); // no pod of ours
+        CHECK(seen({}, true).voids.size() == 1); // there is no pod of ours
     }
 }
 

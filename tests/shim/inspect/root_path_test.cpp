@@ -76,7 +76,7 @@ TEST_CASE("kernel files that the host's root could write are voids, unless read-
 
 namespace {
 
-// What a child sees in a mount namespace of its own; nothing where none can be made.
+// Returns what a child sees in a mount namespace of its own; nothing where none can be made.
 template <typename Look> std::optional<std::string> seen_among_mounts(const Look& look)
 {
     int ends[2] = {};
@@ -142,7 +142,7 @@ TEST_CASE("what is mounted below the root comes along, so it is looked at")
         return "root.path: brings " + root + "/" + name +
                " along, which is mounted below it; unmount it\n";
     };
-    CHECK(seen->find(brings("proc")) == 0); // and what the host has mounted below /proc
+    CHECK(seen->find(brings("proc")) == 0); // followed by what the host has mounted below /proc
     CHECK(seen->find(brings("engine")) != seen->npos);
     CHECK(seen->find(brings("served")) != seen->npos);
     CHECK(seen->find("root.path: holds the engine's socket " + root + "/silent/podman.sock\n") !=

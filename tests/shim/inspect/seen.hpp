@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an inspection finds, as lines of text.
+// The findings of an inspection, as lines of text.
 #pragma once
 
 #include "shim/inspect/inspection.hpp"

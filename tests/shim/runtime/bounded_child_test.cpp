@@ -69,7 +69,7 @@ TEST_CASE("a signal waits; who heeds it is ended, who does not comes to its end"
     CHECK(held->came());
     CHECK(shell(*held, OnSignal::go_on, "echo done").out == "done\n");
     CHECK(shell(*held, OnSignal::end_it, "sleep 1000").late);
-    // And it is still there for whom it was meant; here for nobody.
+    // The signal is still pending for the process it was meant for.
     sigset_t terminate;
     ::sigemptyset(&terminate);
     ::sigaddset(&terminate, SIGTERM);
@@ -86,7 +86,7 @@ TEST_CASE("a child has the signals that we had")
 
 TEST_CASE("what was ignored is not held")
 {
-    const auto before = ::signal(SIGHUP, SIG_IGN); // as nohup(1) has it
+    const auto before = ::signal(SIGHUP, SIG_IGN); // as under nohup(1)
     {
         const auto held = DeferredSignals::hold();
         REQUIRE(held);

@@ -79,7 +79,8 @@ TEST_CASE("a child that is waited for has our stdio's place taken only when it r
 
 TEST_CASE("the child's mask and dispositions are the ones we were started with")
 {
-    // exec: a shell that waits for its child in vfork(2) blocks all signals meanwhile.
+    // The command uses exec, because a shell that waits for its child in vfork(2) blocks all
+    // signals.
     const auto caught = shell("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
     REQUIRE(caught);
     std::ifstream status("/proc/self/status");

@@ -25,9 +25,10 @@ struct Root {
         (void)scratch.file("usr/bin/text", 0755);
         (void)scratch.file("home/run", 0755);
         std::filesystem::create_symlink("/bin/sh", scratch / "usr/bin/link");
-        std::filesystem::create_symlink("/etc/passwd", scratch / "usr/bin/out"); // not ours
+        // The host has such a file, the image has not.
+        std::filesystem::create_symlink("/etc/passwd", scratch / "usr/bin/out");
         std::filesystem::create_symlink("loop", scratch / "usr/bin/loop");
-        // As /proc/self seen from another pid namespace: it leads nowhere.
+        // This is /proc/self as seen from another pid namespace: it leads nowhere.
         (void)scratch.folder("proc", 0755);
         (void)scratch.folder("dev", 0755);
         std::filesystem::create_symlink("4294967", scratch / "proc/self");

@@ -19,8 +19,8 @@ std::vector<std::string> words(const std::string& line)
     return out;
 }
 
-// The whole reading as one line: "create bundle=/b@1+2 pid-file=p@3 : id" and "?word" for what
-// the table does not know.
+// Returns the whole reading as one line: "create bundle=/b@1+2 pid-file=p@3 : id", and "?word" for
+// what the table does not know.
 std::string reading(const std::string& line, Flavour flavour)
 {
     const Invocation call = read_invocation(words(line), flavour);
@@ -174,7 +174,7 @@ TEST_CASE("R1 crun's letters share words and its names are shortened")
     CHECK(crun("create --pre 1 id") == "create preserve-fds=1@1+2 : id");
     CHECK(crun("create --no-pivot=x id") == "create : ?--no-pivot=x");
     CHECK(crun("create --pid-file") == "create : ?--pid-file");
-    CHECK(crun("create id --bundle B") == "create : id --bundle B"); // crun refuses this itself
+    CHECK(crun("create id --bundle B") == "create : id --bundle B"); // crun itself refuses this
     CHECK(crun("create - id") == "create : - id");
 }
 
@@ -246,7 +246,8 @@ TEST_CASE("our own options are taken out wherever they stand before the subcomma
                             "--ah-policy", "/p", "id"});
     CHECK_FALSE(got.wrong);
     CHECK(split({"--root", "create", "--ah-runtime=/r", "run"}).own.runtime == "/r");
-    CHECK(split({"--roo", "create", "--ah-runtime=/r", "run"}).own.runtime == "/r"); // crun's short
+    // crun's short form.
+    CHECK(split({"--roo", "create", "--ah-runtime=/r", "run"}).own.runtime == "/r");
     CHECK(split({"exec", "id", "sh", "--ah-profile=x"}).own == OwnOptions{});
     CHECK(split({"--", "--ah-profile=x"}).rest == Words{"--", "--ah-profile=x"});
 }
