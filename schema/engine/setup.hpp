@@ -66,6 +66,7 @@ struct Handler {
     std::vector<std::string> programs = {}; // the first that exists is run; none: plain runc
     std::vector<std::string> arguments = {};
     std::vector<std::string> pod_globs = {}, container_globs = {}; // containerd's
+    std::string file = {};                                         // that names its program
     // NOLINTEND(readability-redundant-member-init)
     bool ours = false; // by its name, its program, or what is misspelt below it
     friend bool operator==(const Handler&, const Handler&) = default;
@@ -87,10 +88,15 @@ struct EngineSetup {
     bool has_fault(FaultKind kind, std::string_view handler) const;
 };
 
+// How containerd lays one file over another: 2.x merges their sections. In 1.x the section of a
+// later file takes the place of the whole earlier one (containerd issue 5837).
+enum class Layering : bool { merged, replaced };
+
 // `effective` is what the engine has read, later files laid over earlier ones; none: it would not
 // say. `written` is what the administrator wrote. All is TOML, Docker's JSON.
 EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
-                       const std::vector<EngineFile>& written);
+                       const std::vector<EngineFile>& written,
+                       Layering layering = Layering::merged);
 
 // "/usr/local/bin/anchorhold-ci" and "anchorhold" name us, "/etc/anchorhold.toml" does not.
 bool names_us(std::string_view program);

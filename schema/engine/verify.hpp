@@ -4,6 +4,7 @@
 #pragma once
 
 #include "schema/engine/setup.hpp"
+#include "schema/json/json.hpp"
 #include "schema/record.hpp"
 #include "schema/request.hpp"
 
@@ -28,6 +29,8 @@ struct HandlerFacts {
     std::optional<std::string> option = {}, argv0 = {}; // profiles that were chosen
 };
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
+// The same of its program alone.
+void judge_standing(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
 // The profile its containers get; nothing where they are refused.
 std::optional<std::string> profile_of(const HandlerFacts& facts);
 
@@ -57,5 +60,7 @@ struct VerifyRow { // what is told of one handler
 };
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
+// Writes the array of findings.
+void write_faults(json::Writer& writer, const std::vector<Fault>& faults);
 
 } // namespace anchorhold::engine
