@@ -35,7 +35,7 @@ std::string_view cri_plugin(std::int64_t version)
     return version <= 1 ? cri_1 : version == 2 ? cri_2 : cri_3;
 }
 
-std::vector<std::string> imports_of(const EngineFile& file)
+std::vector<std::string> imports_of(const EngineFile& file, Layering layering)
 {
     std::vector<std::string> paths;
     const auto document = parse_engine_file(Engine::containerd, file);
@@ -44,8 +44,11 @@ std::vector<std::string> imports_of(const EngineFile& file)
         return paths;
     const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
     for (const json::View& one : imports->items()) {
-        if (const auto path = one.string())
-            paths.push_back(path->starts_with('/') ? *path : folder + *path);
+        const auto path = one.string();
+        if (!path)
+            continue;
+        const bool at_root = layering == Layering::replaced && path->contains('*');
+        paths.push_back(path->starts_with('/') ? *path : (at_root ? "/" : folder) + *path);
     }
     return paths;
 }

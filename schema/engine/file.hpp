@@ -19,8 +19,9 @@ Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file);
 std::int64_t config_version(Engine engine, json::View root, std::int64_t unsaid = 1);
 std::string_view cri_plugin(std::int64_t version);
 // Returns the files that a file of containerd's imports, as absolute paths. One with a "*" is a
-// pattern. A file that cannot be parsed imports none.
-std::vector<std::string> imports_of(const EngineFile& file);
+// pattern; if it is relative, 1.x looks for it where it was started, which is / below systemd. A
+// file that cannot be parsed imports none.
+std::vector<std::string> imports_of(const EngineFile& file, Layering layering);
 // Returns how this containerd lays one file over another, from what --version prints.
 Layering layering_of(std::string_view version);
 // Where a runtime's program is named; "*" stands for the runtime's name, "[]" for any element.

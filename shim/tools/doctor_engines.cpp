@@ -37,16 +37,14 @@ std::string installed(const std::string& name)
     return {};
 }
 
-// Where one file is all, there is nothing to lay over it, and nobody needs to be asked. A
-// containerd that does not answer is taken for the older one, which is the stricter.
-engine::Layering layering(const EngineState& state)
+// A containerd that does not answer is taken for the older one, which is the stricter.
+engine::Layering layering_by(engine::Engine engine, const std::string& program)
 {
-    if (state.setup.engine != engine::Engine::containerd || state.files.size() < 2)
+    if (engine != engine::Engine::containerd)
         return engine::Layering::merged;
-    if (state.program.empty() ||
-        !state::check_owned_path(state.program, "program", Code::delegate_failed))
+    if (program.empty() || !state::check_owned_path(program, "program", Code::delegate_failed))
         return engine::Layering::replaced;
-    const auto said = runtime::run_quietly(state.program, {"--version"});
+    const auto said = runtime::run_quietly(program, {"--version"});
     return engine::layering_of(said ? said->text : "");
 }
 
@@ -71,12 +69,12 @@ std::string kept_from_us(const EngineFiles& read)
 
 EngineState look_at_engine(engine::Engine engine, std::string program)
 {
-    const EngineFiles read = read_engine_files(engine, usual_file(engine));
+    const engine::Layering layering = layering_by(engine, program);
+    const EngineFiles read = read_engine_files(engine, usual_file(engine), layering);
     EngineState state{.program = std::move(program), .files = {}, .setup = {}, .unread = {}};
-    state.setup.engine = engine;
     for (const engine::EngineFile& file : read.files)
         state.files.push_back(file.path);
-    state.setup = engine::read_setup(engine, read.files, read.files, layering(state));
+    state.setup = engine::read_setup(engine, read.files, read.files, layering);
     state.unread = kept_from_us(read);
     std::vector<engine::Fault> unreadable = faults_of(read);
     if (state.unread.empty() && !unreadable.empty()) {

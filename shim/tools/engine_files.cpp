@@ -133,7 +133,7 @@ std::vector<std::string> meant_by(const std::string& import, FileReader& reader)
 
 // containerd-config.toml(5). A file's imports are laid over all that is known before them; a file
 // is read once. It does not start without a file that it imports by name.
-void read_containerd_files(const std::string& main, FileReader& reader)
+void read_containerd_files(const std::string& main, engine::Layering layering, FileReader& reader)
 {
     std::deque<std::string> pending{main};
     std::set<std::string> seen;
@@ -147,7 +147,7 @@ void read_containerd_files(const std::string& main, FileReader& reader)
                 reader.fail("import " + path, ENOENT);
             continue;
         }
-        for (const std::string& import : engine::imports_of(reader.last())) {
+        for (const std::string& import : engine::imports_of(reader.last(), layering)) {
             for (std::string& file : meant_by(import, reader))
                 pending.push_back(std::move(file));
         }
@@ -181,13 +181,14 @@ std::string usual_file(engine::Engine engine)
     std::abort(); // a byte that is no Engine
 }
 
-EngineFiles read_engine_files(engine::Engine engine, const std::string& main)
+EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
+                              engine::Layering layering)
 {
     FileReader reader;
     switch (engine) {
     case engine::Engine::podman: read_podman_files(reader); break;
     case engine::Engine::docker: reader.add(main); break;
-    case engine::Engine::containerd: read_containerd_files(main, reader); break;
+    case engine::Engine::containerd: read_containerd_files(main, layering, reader); break;
     case engine::Engine::crio:
         reader.add(main);
         read_crio_folder("/etc/crio/crio.conf.d", reader, 0);

@@ -18,7 +18,9 @@ struct EngineFiles {
 std::string usual_file(engine::Engine engine);
 // Reads `main` and what goes with it: drop-ins, imports, podman's files of the user and of its
 // variables. podman takes no other main file than its own. What is not there is no error.
-EngineFiles read_engine_files(engine::Engine engine, const std::string& main);
+// `layering` is containerd's.
+EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
+                              engine::Layering layering);
 
 // Returns each unreadable file as a fault of the engine's.
 std::vector<engine::Fault> faults_of(const EngineFiles& read);

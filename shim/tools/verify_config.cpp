@@ -2,6 +2,7 @@
 // Where each engine's configuration comes from. An engine that says what it has read is believed
 // before its files are; podman reads them anew in every call, so there they are the same.
 #include "shim/tools/verify_config.hpp"
+#include "schema/engine/file.hpp"
 #include "shim/tools/engine_files.hpp"
 
 #include <chrono>
@@ -52,6 +53,18 @@ void ask_docker(const runtime::DeferredSignals& held, Gathered& found)
         found.effective.push_back({"docker info", *std::move(said)});
 }
 
+// Returns how this containerd lays files over each other. Where it does not say, the dump does not
+// come either, and that is told.
+engine::Layering ask_version(const runtime::DeferredSignals& held)
+{
+    const auto program = runtime::find_on_path("containerd");
+    if (!program)
+        return engine::Layering::replaced;
+    const auto answer =
+        runtime::ask(held, runtime::OnSignal::end_it, *program, {"--version"}, -1, deadline);
+    return engine::layering_of(answer ? answer->out : "");
+}
+
 void ask_containerd(const std::string& main, const runtime::DeferredSignals& held, Gathered& found)
 {
     if (auto dump = said_by("containerd", {"--config", main, "config", "dump"}, held, found))
@@ -73,7 +86,9 @@ engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
                                  const runtime::DeferredSignals& held)
 {
     const std::string main = file.empty() ? usual_file(engine) : file;
-    const EngineFiles read = read_engine_files(engine, main);
+    const engine::Layering layering =
+        engine == engine::Engine::containerd ? ask_version(held) : engine::Layering::merged;
+    const EngineFiles read = read_engine_files(engine, main, layering);
     Gathered found;
     switch (engine) {
     case engine::Engine::podman: found.effective = read.files; break;
@@ -81,7 +96,7 @@ engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
     case engine::Engine::containerd: ask_containerd(main, held, found); break;
     case engine::Engine::crio: ask_crio(read, held, found); break;
     }
-    engine::EngineSetup setup = engine::read_setup(engine, found.effective, read.files);
+    engine::EngineSetup setup = engine::read_setup(engine, found.effective, read.files, layering);
     for (engine::Fault& fault : faults_of(read))
         found.faults.push_back(std::move(fault));
     setup.faults.insert(setup.faults.begin(), found.faults.begin(), found.faults.end());

@@ -143,11 +143,14 @@ TEST_CASE("containerd: an imported file without a version has that of the main o
 TEST_CASE("containerd: what a file imports")
 {
     const auto imports = [](const std::string& text) {
-        return imports_of({"/etc/containerd/config.toml", text});
+        return imports_of({"/etc/containerd/config.toml", text}, Layering::merged);
     };
     CHECK(imports("imports = [\"/a.toml\", \"conf.d/*.toml\", \"../b.toml\", 1]\n") ==
           std::vector<std::string>{"/a.toml", "/etc/containerd/conf.d/*.toml",
                                    "/etc/containerd/../b.toml"});
+    CHECK(imports_of({"/etc/containerd/config.toml", "imports = [\"x/*\", \"y\", \"/z/*\"]\n"},
+                     Layering::replaced) ==
+          std::vector<std::string>{"/x/*", "/etc/containerd/y", "/z/*"});
     CHECK(imports("# imports = [\"/a.toml\"]\n[x]\nimports = [\"/b.toml\"]\n").empty());
     CHECK(imports("imports = \"/a.toml\"\n").empty());
     CHECK(imports("imports = [").empty());
