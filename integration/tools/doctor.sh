@@ -42,13 +42,13 @@ of() { # ENGINE FILTER: of what is said of it
     doctor --json | jq -rc --arg name "$1" ".engines[] | select(.name == \$name) | $2"
 }
 # is ENGINE STATUS SET-UP RUNTIMES FINDINGS: doctor's exit status, whether the engine is set up, its
-# "NAME FILE" and its "FINDING RUNTIME" each, with ";" between them.
+# "NAME FILE" of ours and its "FINDING RUNTIME" each, with ";" between them.
 is() {
     local said status
     said=$(doctor --json)
     status=$?
     same "$2 $3|$4|$5" "$status $(jq -r --arg name "$1" '.engines[] | select(.name == $name) |
-        "\(.set_up)|\([.runtimes[] | "\(.name) \(.file)"] | join(";"))|" +
+        "\(.set_up)|\([.runtimes[] | select(.ours) | "\(.name) \(.file)"] | join(";"))|" +
         ([.findings[] | select(.name != "no_handler") | "\(.name) \(.runtime)"] | join(";"))' <<<"$said")"
 }
 row() { # ENGINE: the rows of it, with single spaces
@@ -175,6 +175,12 @@ if /usr/local/sbin/containerd --version | grep -q ' v\{0,1\}1\.'; then
     check "containerd 1.x: one file" same "anchorhold" "$(dumped)"
     check "containerd 1.x: alone is right" is containerd 0 true "anchorhold $site" ""
 fi
+{ echo 'version = 2' && handler runc; } | write $main
+check "containerd: its files with a section for CRI" same "[\"$main\"]" "$(of containerd .cri_files)"
+echo 'version = 2
+disabled_plugins = ["io.containerd.grpc.v1.cri"]' | write $main
+check "containerd: a word of it is no section" same "[]" "$(of containerd .cri_files)"
+check "containerd: a file without one" is containerd 0 false "" ""
 write $main <<<'version = 2
 imports = ["/etc/containerd/gone.toml"]'
 check "containerd: it does not start without what it imports" is containerd 1 false "" "config_unreadable "

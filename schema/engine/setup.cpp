@@ -164,6 +164,8 @@ void read_containerd(json::View root, Layers& layers)
     EngineSetup& setup = layers.setup;
     const auto version = config_version(Engine::containerd, root, layers.version);
     const auto plugin = at(root, {"plugins", cri_plugin(version)});
+    if (plugin)
+        setup.cri_files.push_back(layers.file);
     if (plugin && layers.layering == Layering::replaced) {
         setup.handlers.clear();
         setup.fallback.clear();

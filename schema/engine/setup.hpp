@@ -83,6 +83,8 @@ struct EngineSetup {
     std::string fallback;          // what a container runs below that names none; empty: not said
     std::vector<Fault> faults;
     std::vector<std::string> notes; // worth knowing, no fault
+    // NOLINTNEXTLINE(readability-redundant-member-init): g++ wants it where it is left out
+    std::vector<std::string> cri_files = {}; // of containerd's, those with a section for CRI
 
     const Handler* find(std::string_view name) const;
     bool has_fault(FaultKind kind, std::string_view handler) const;

@@ -132,12 +132,11 @@ void write_engines(json::Writer& writer, const std::vector<EngineState>& engines
         writer.begin_object().member("name", word_for(state.setup.engine));
         writer.member("program", state.program).key("set_up").boolean(is_told(state));
         writer.member("says", says(state)).strings("files", state.files);
+        writer.strings("cri_files", state.setup.cri_files);
         writer.key("runtimes").begin_array();
         for (const engine::Handler& handler : state.setup.handlers) {
-            if (!handler.ours)
-                continue;
-            writer.begin_object().member("name", handler.name).member("file", handler.file);
-            writer.strings("programs", handler.programs).end_object();
+            writer.begin_object().member("name", handler.name).key("ours").boolean(handler.ours);
+            writer.member("file", handler.file).strings("programs", handler.programs).end_object();
         }
         writer.end_array().key("findings");
         engine::write_faults(writer, state.setup.faults);

@@ -104,6 +104,7 @@ TEST_CASE("containerd 2.x merges sections, 1.x replaces them")
     CHECK(runtimes_of_ours(merged) == "anchorhold in /main; anchorhold-ci in /drop-in");
     const EngineSetup replaced = of_files(Engine::containerd, files, Layering::replaced);
     CHECK(runtimes_of_ours(replaced) == "anchorhold-ci in /drop-in");
+    CHECK(replaced.cri_files == std::vector<std::string>{"/main", "/drop-in"});
     CHECK(faults(replaced) ==
           "not_effective anchorhold: /main names /x/anchorhold in [" + cri +
               "anchorhold.options] BinaryName, and a later file takes that back; put all runtimes "
