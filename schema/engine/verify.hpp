@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify` (case C-11): does an engine's runtime lead to us, and did a container that ran below it
+// `verify`: does an engine's runtime lead to us, and did a container that ran below it
 // leave the record it should? What was found out is judged here. Pure.
 #pragma once
 

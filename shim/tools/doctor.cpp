@@ -34,7 +34,8 @@ std::string policy_text(const Session& session)
     return session.policy_path;
 }
 
-// A crun built without it leaves linux.seccomp out, silently (crun, seccomp.c).
+// Returns why the runtime will not do. A crun built without seccomp leaves linux.seccomp out,
+// silently (crun, seccomp.c).
 std::optional<Error> runtime_trouble(const Session& session)
 {
     if (session.obstacle)
@@ -50,7 +51,7 @@ std::optional<Error> runtime_trouble(const Session& session)
                  session.runtime + " was built without seccomp; use one that has it"};
 }
 
-// Not a fault of the host: what is severed or relayed needs none.
+// Forwarding that is off is no fault of the host: what is severed or relayed needs none.
 state::ProbeAnswer forwarding()
 {
     const auto obstacle = state::obstacle_to_forwarding(state::ip_forward, Forwarding::require);

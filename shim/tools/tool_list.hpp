@@ -19,7 +19,8 @@ struct ToolCall {
     std::vector<std::string> operands;
 };
 
-// Every probe asked again, every engine that can be found; 1 when something is not as it should.
+// Asks every probe again and looks at every engine that can be found. 1: a probe says no, the policy
+// or the runtime is broken, or an engine is told of us wrongly.
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
 // The decision and the plan for a bundle; nothing is touched but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `verify`: does an engine's configuration lead to us? An engine that is told of us wrongly runs
-// plain runc, and nobody notices (case C-11). So its configuration is read as it reads it, and
+// plain runc, and nobody notices. So its configuration is read as it reads it, and
 // below each runtime that should be ours a throw-away container is run, whose record must be there.
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/helpers.hpp"
