@@ -72,9 +72,11 @@ bool is_path(std::string_view text)
 struct Layers {
     EngineSetup setup;
     Layering layering = Layering::merged;
-    std::int64_t version = 1;                   // of containerd's main file
+    std::int64_t version = 1; // of containerd's main file
+    // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
     std::string file = {};                      // that is being read
     std::vector<std::string> json_capable = {}; // podman's
+    // NOLINTEND(readability-redundant-member-init)
 
     void put(Handler handler)
     {

@@ -30,9 +30,10 @@ constexpr std::array program_folders{"/usr/bin/", "/usr/sbin/", "/usr/local/bin/
 
 std::string installed(const std::string& name)
 {
-    for (const std::string folder : program_folders) {
-        if (::access((folder + name).c_str(), X_OK) == 0)
-            return folder + name;
+    for (const char* const folder : program_folders) {
+        std::string program = folder + name;
+        if (::access(program.c_str(), X_OK) == 0)
+            return program;
     }
     return {};
 }
