@@ -47,6 +47,37 @@ say() { printf '%s\n' "$*"; }
 
 node() { chroot "${root:-/}" "$@"; } # runs a program of the node
 
+# ---- what anchorhold says of the engines ---------------------------------------------------------
+
+ask() { # PROGRAM [OPTION...]: keeps what it reads in the engines' configuration for asked
+    # The exit status is about what the host can do.
+    node "$@" doctor --json >"$work/doctor" 2>"$work/why" || true
+    grep -q '^  "engines": ' "$work/doctor" ||
+        refuse "anchorhold doctor gives no answer: $(head -n 1 "$work/why")"
+}
+
+# asked ENGINE WORD: prints what doctor said, a line each.
+#   runtime     NAME FILE PROGRAM of each runtime that the engine knows, and the file that names it
+#   cri_file    each file of containerd's with a section for CRI
+#   unreadable  what is wrong with a file that cannot be read
+asked() {
+    awk -v engine="$1" -v word="$2" '
+        function value(line) { gsub(/^[^:]*: "|^ *"|",?$/, "", line); return line }
+        /^      "name": / { on = value($0) == engine }
+        !on { next }
+        /^      "/ { list = $1 }
+        list == "\"cri_files\":" && /^        "/ && word == "cri_file" { print value($0) }
+        list == "\"findings\":" && word == "unreadable" {
+            if (/^          "name": /) wanted = value($0) == "config_unreadable"
+            if (/^          "says": / && wanted) print value($0)
+        }
+        list != "\"runtimes\":" || word != "runtime" { next }
+        /^          "name": / { name = value($0) }
+        /^          "file": / { file = value($0) }
+        /^            "/ { program = program == "" ? value($0) : program }
+        /^        }/ { print name, file, program; program = "" }' "$work/doctor"
+}
+
 # ---- our own files -------------------------------------------------------------------------------
 
 digest() { sha256sum "$1" | cut -d' ' -f1; }
@@ -166,31 +197,24 @@ has_imports() {
     sed -n -e '/^[[:space:]]*\[/q' -e '/^[[:space:]]*imports[[:space:]]*=/p' "$root$main" | grep -q .
 }
 
-imports() { # prints what config.toml imports, absolute paths, one a line
-    awk '!on && /^[ \t]*\[/ { exit }
+# Prints what config.toml imports, absolute paths, one a line; not a relative pattern of 1.x, which
+# looks for it where it was started.
+imports() {
+    awk -v major="$major" '!on && /^[ \t]*\[/ { exit }
         /^[ \t]*imports[ \t]*=/ { on = 1 }
         on { sub(/#.*/, ""); text = text $0 }
         on && /\]/ { exit }
         END {
             while (match(text, /["\047][^"\047]*["\047]/)) {
                 path = substr(text, RSTART + 1, RLENGTH - 2)
-                print path ~ /^\// ? path : "/etc/containerd/" path
+                if (path ~ /^\//)
+                    print path
+                else if (major != 1 || path !~ /\*/)
+                    print "/etc/containerd/" path
                 text = substr(text, RSTART + RLENGTH)
             }
         }' "$root$main"
 }
-
-# Prints the files that containerd reads and that are not ours.
-read_besides() {
-    say "$root$main"
-    imports | while read -r pattern; do
-        for file in "$root"$pattern; do # unquoted, as it is a pattern
-            [ ! -f "$file" ] || is_as_we_left_it "${file#"$root"}" || say "$file"
-        done
-    done
-}
-
-names_cri() { grep -v '^[[:space:]]*#' "$1" | grep -q 'io\.containerd\.grpc\.v1\.cri'; } # FILE
 
 # Prints containerd's major version. Where containerd does not say, it is the stricter one (1) unless
 # its configuration has a version that only 2 reads.
@@ -214,19 +238,23 @@ imported_place() {
     done | head -n 1
 }
 
-by_hand() { # WHY
-    refuse "$1; add to $main by hand, and run this again:" "
+by_hand() { # WHY FILE
+    refuse "$1; add to $2 by hand, and run this again:" "
 $(has_handler runc || runc_handler; containerd_handlers io.containerd.grpc.v1.cri)"
 }
 
-has_handler() { # NAME
-    grep -q "^[^#]*\.containerd\.runtimes\.\"\{0,1\}$1\"\{0,1\}\]" "$root$main"
-}
+has_handler() { asked containerd runtime | grep -q "^$1 "; } # NAME
 
 # Has somebody added all our handlers by hand? Then no drop-in is needed.
 has_all_handlers() {
+    asked containerd runtime >"$work/runtimes"
     for name in $(names); do
-        has_handler "$name" && grep -q "^[^#]*BinaryName[^#]*\"$prefix/bin/$name\"" "$root$main" || return 1
+        while read -r handler file program; do
+            if [ "$handler $program" = "$name $prefix/bin/$name" ] && ! is_as_we_left_it "$file"; then
+                continue 2
+            fi
+        done <"$work/runtimes"
+        return 1
     done
 }
 
@@ -239,6 +267,8 @@ plan_containerd() {
             [234]) ;;
             *) refuse "$main has version ${version:-1}, which cannot be added to; see containerd config migrate" ;;
         esac
+        why=$(asked containerd unreadable)
+        [ -z "$why" ] || refuse "$why"
         if grep -q '^[[:space:]]*SystemdCgroup[[:space:]]*=[[:space:]]*true' "$root$main"; then
             systemd_cgroup=yes
         fi
@@ -260,10 +290,12 @@ plan_containerd() {
 
 plan_import() {
     if [ "$major" = 1 ]; then
-        for file in $(read_besides); do
-            ! names_cri "$file" || by_hand "containerd 1.x lets an imported section replace a whole one \
-(containerd issue 5837), and ${file#"$root"} has one for CRI"
+        other='' # the last of those that are not ours: what is added there is not replaced
+        for file in $(asked containerd cri_file); do
+            is_as_we_left_it "$file" || other=$file
         done
+        [ -z "$other" ] || by_hand "containerd 1.x lets an imported section replace a whole one \
+(containerd issue 5837), and $other has one for CRI" "$other"
     fi
     if has_imports; then
         drop_in=$(imported_place)
@@ -390,10 +422,11 @@ do_install() {
     find_engines
     check_prefix
     [ -z "$policy" ] || may_write "$policy_file" "$policy"
+    stage
+    ask "$staged/bin/anchorhold" --ah-state "$staged/state"
     case $engines in *containerd*) plan_containerd ;; esac
     crio_handlers >"$work/crio"
     case $engines in *crio*) may_write "$crio_drop_in" "$work/crio" ;; esac
-    stage
     put_binaries
     [ -z "$policy" ] || put "$policy_file" "$policy"
     case $engines in *containerd*) apply_containerd ;; esac
@@ -415,13 +448,20 @@ live_runs() {
 
 # Refuses while a configuration that we cannot change still names our programs.
 check_nobody_names_us() {
-    [ ! -f "$root$main" ] || is_as_we_left_it "$main" || ! grep -v '^[[:space:]]*#' "$root$main" |
-        grep -q "\"$prefix/bin/anchorhold" ||
-        refuse "$main still names $prefix/bin/anchorhold; take those handlers out by hand first"
     while read -r mark file; do
         [ "$mark" = made ] || [ "$file" = "$policy_file" ] || [ ! -e "$root$file" ] || is_as_we_left_it "$file" ||
             refuse "$file was changed since; take it away by hand first"
     done <"$root$list"
+    ask "$prefix/bin/anchorhold"
+    for engine in containerd crio podman docker; do
+        asked "$engine" runtime
+    done >"$work/runtimes"
+    while read -r handler file program; do
+        case $program in
+            "$prefix"/*) is_as_we_left_it "$file" || refuse "$file still names $program for $handler;" \
+                "take its handlers out by hand first" ;;
+        esac
+    done <"$work/runtimes"
 }
 
 remove_line() {

@@ -167,6 +167,28 @@ mkdir -p "$node/etc/containerd/conf.d"
 echo "[plugins.\"$cri\".cni]" >"$node/etc/containerd/conf.d/other.toml"
 check "1.x: another's imported CRI section would be lost" refused_unchanged conf.d/other.toml set_up
 
+rm "$node/etc/containerd/conf.d/other.toml"
+echo 'disabled_plugins = ["x"] # not io.containerd.grpc.v1.cri' >"$node/etc/containerd/conf.d/other.toml"
+check "1.x: a word of it is no section" contains "$(set_up)" installed
+printf '[plugins."%s".containerd.runtimes.x.options]\nBinaryName = "/opt/anchorhold/bin/anchorhold-ci"\n' \
+    "$cri" >"$node/etc/containerd/conf.d/other.toml"
+check "1.x: uninstall sees a handler in any file" refused_unchanged \
+    "conf.d/other.toml still names /opt/anchorhold/bin/anchorhold-ci" installer uninstall
+rm "$node/etc/containerd/conf.d/other.toml"
+check "1.x: and goes without it" contains "$(installer uninstall)" uninstalled
+
+clear_node
+configure <<'CONF'
+version = 2
+imports = ["conf.d/*.toml"]
+CONF
+check "1.x: a relative pattern leads it nowhere" refused_unchanged "imports no directory" set_up
+
+clear_node
+configure <<<'version = 2
+imports = ['
+check "a file that cannot be read is not added to" refused_unchanged "config.toml: line" set_up
+
 clear_node
 kubeadm='version = 2
 [plugins."io.containerd.grpc.v1.cri"]

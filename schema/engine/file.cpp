@@ -21,18 +21,49 @@ Result<json::Document> parse_engine_file(Engine engine, const EngineFile& file)
     return json::Document::parse(std::move(text), Code::invalid_request);
 }
 
-std::int64_t config_version(Engine engine, json::View root)
+std::int64_t config_version(Engine engine, json::View root, std::int64_t unsaid)
 {
     if (engine != Engine::containerd)
         return 0;
     const auto said = root.find("version");
-    const auto version = said ? said->integer() : Result<std::int64_t>(1);
-    return version ? *version : 1;
+    const auto version = said ? said->integer() : Result<std::int64_t>(unsaid);
+    return version ? *version : unsaid;
+}
+
+std::string_view cri_plugin(std::int64_t version)
+{
+    return version <= 1 ? cri_1 : version == 2 ? cri_2 : cri_3;
+}
+
+std::vector<std::string> imports_of(const EngineFile& file, Layering layering)
+{
+    std::vector<std::string> paths;
+    const auto document = parse_engine_file(Engine::containerd, file);
+    const auto imports = document ? document->root().find("imports") : std::nullopt;
+    if (!imports || imports->kind() != json::Kind::array)
+        return paths;
+    const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
+    for (const json::View& one : imports->items()) {
+        const auto path = one.string();
+        if (!path)
+            continue;
+        const bool at_root = layering == Layering::replaced && path->contains('*');
+        paths.push_back(path->starts_with('/') ? *path : (at_root ? "/" : folder) + *path);
+    }
+    return paths;
+}
+
+// "containerd github.com/containerd/containerd/v2 v2.0.0 0123abc"; a text without a version is that
+// of the stricter one.
+Layering layering_of(std::string_view version)
+{
+    const bool second = version.contains(" v2.") || version.contains(" 2.");
+    return second ? Layering::merged : Layering::replaced;
 }
 
 std::vector<Keys> right_places(Engine engine, std::int64_t version)
 {
-    const std::string plugin(version <= 1 ? cri_1 : version == 2 ? cri_2 : cri_3);
+    const std::string plugin(cri_plugin(version));
     switch (engine) {
     case Engine::podman: return {{"engine", "runtimes", "*", "[]"}, {"engine", "runtime"}};
     case Engine::docker:

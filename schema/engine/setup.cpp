@@ -64,29 +64,47 @@ std::vector<std::string> one_unless_empty(std::string text)
     return text.empty() ? std::vector<std::string>() : std::vector<std::string>{std::move(text)};
 }
 
-void put(EngineSetup& setup, Handler handler)
+bool is_path(std::string_view text)
 {
-    std::erase_if(setup.handlers, [&](const Handler& other) { return other.name == handler.name; });
-    setup.handlers.push_back(std::move(handler));
+    return text.starts_with('/');
 }
 
-// Reads podman's file. [engine.runtimes] lists paths, of which the first that exists is taken
-// (containers.conf(5)).
-void read_podman(json::View root, EngineSetup& setup, std::vector<std::string>& json_capable)
+// Reads files in the engine's order, each laid over those before it.
+struct Layers {
+    EngineSetup setup;
+    Layering layering = Layering::merged;
+    std::int64_t version = 1; // of containerd's main file
+    // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
+    std::string file = {};                      // that is being read
+    std::vector<std::string> json_capable = {}; // podman's
+    // NOLINTEND(readability-redundant-member-init)
+
+    void put(Handler handler)
+    {
+        std::erase_if(setup.handlers, [&](const Handler& one) { return one.name == handler.name; });
+        if (handler.file.empty())
+            handler.file = file;
+        setup.handlers.push_back(std::move(handler));
+    }
+};
+
+// containers.conf(5): [engine.runtimes] lists paths of which the first that exists is taken.
+void read_podman(json::View root, Layers& layers)
 {
     for (const json::View& list : members(at(root, {"engine", "runtimes"})))
-        put(setup, {.name = list.key(), .programs = texts(list)});
-    if (const std::string name = text_at(root, {"engine", "runtime"}); !name.empty())
-        setup.fallback = name;
+        layers.put({.name = list.key(), .programs = texts(list)});
+    if (const std::string name = text_at(root, {"engine", "runtime"}); !name.empty()) {
+        std::string& fallback = layers.setup.fallback;
+        // A path may stand where a name does, and is then known by the end of it.
+        std::erase_if(layers.setup.handlers, [&](const Handler& one) {
+            return one.name == fallback && is_path(fallback);
+        });
+        fallback = name;
+        if (is_path(fallback) && names_us(fallback))
+            layers.put({.name = fallback, .programs = {fallback}});
+    }
     if (const auto list = at(root, {"engine", "runtime_supports_json"}))
-        json_capable = texts(list);
-}
-
-void name_fallback(EngineSetup& setup)
-{
-    // `runtime` may be a path, and that path is then the name of the runtime.
-    if (setup.fallback.starts_with('/') && names_us(setup.fallback))
-        put(setup, {.name = setup.fallback, .programs = {setup.fallback}});
+        layers.json_capable = texts(list);
 }
 
 void note_podman(EngineSetup& setup, const std::vector<std::string>& json_capable)
@@ -110,7 +128,7 @@ void note_fallback(EngineSetup& setup)
     }
 }
 
-void read_docker(json::View root, EngineSetup& setup)
+void read_docker(json::View root, Layers& layers)
 {
     // The first spelling is daemon.json's, the second that of `docker info`.
     for (const char* const key : {"runtimes", "Runtimes"}) {
@@ -118,45 +136,87 @@ void read_docker(json::View root, EngineSetup& setup)
             std::string path = text_at(runtime, {"path"});
             if (path.empty())
                 path = text_at(runtime, {"options", "BinaryName"});
-            put(setup, {.name = runtime.key(),
+            layers.put({.name = runtime.key(),
                         .programs = one_unless_empty(std::move(path)),
                         .arguments = texts(runtime.find("runtimeArgs"))});
         }
     }
     for (const char* const key : {"default-runtime", "DefaultRuntime"}) {
         if (const std::string name = text_at(root, {key}); !name.empty())
-            setup.fallback = name;
+            layers.setup.fallback = name;
     }
 }
 
-void read_containerd(json::View root, EngineSetup& setup)
+// A runtime of which earlier files said something keeps what this one does not say.
+Handler merged_over(const Handler* earlier, json::View runtime)
 {
-    for (const std::string_view plugin : {cri_2, cri_3}) { // containerd dumps one of them
-        const auto section = at(root, {"plugins", plugin, "containerd"});
-        if (!section)
-            continue;
-        for (const json::View& runtime : members(section->find("runtimes"))) {
-            put(setup, {.name = runtime.key(),
-                        .programs = one_unless_empty(text_at(runtime, {"options", "BinaryName"})),
-                        .pod_globs = texts(runtime.find("pod_annotations")),
-                        .container_globs = texts(runtime.find("container_annotations"))});
-        }
-        setup.fallback = text_at(*section, {"default_runtime_name"});
+    Handler handler = earlier != nullptr ? *earlier : Handler{.name = runtime.key()};
+    if (std::string path = text_at(runtime, {"options", "BinaryName"}); !path.empty()) {
+        handler.programs = {std::move(path)};
+        handler.file.clear();
     }
+    if (const auto globs = runtime.find("pod_annotations"))
+        handler.pod_globs = texts(globs);
+    if (const auto globs = runtime.find("container_annotations"))
+        handler.container_globs = texts(globs);
+    return handler;
 }
 
-// Reads CRI-O's file. Without a runtime_path the program is looked for by the handler's name
-// (crio.conf(5)).
-void read_crio(json::View root, EngineSetup& setup)
+void read_containerd(json::View root, Layers& layers)
+{
+    EngineSetup& setup = layers.setup;
+    const auto version = config_version(Engine::containerd, root, layers.version);
+    const auto plugin = at(root, {"plugins", cri_plugin(version)});
+    if (plugin)
+        setup.cri_files.push_back(layers.file);
+    if (plugin && layers.layering == Layering::replaced) {
+        setup.handlers.clear();
+        setup.fallback.clear();
+    }
+    const auto section = plugin ? plugin->find("containerd") : std::nullopt;
+    if (!section)
+        return;
+    for (const json::View& runtime : members(section->find("runtimes")))
+        layers.put(merged_over(setup.find(runtime.key()), runtime));
+    if (std::string name = text_at(*section, {"default_runtime_name"}); !name.empty())
+        setup.fallback = std::move(name);
+}
+
+// crio.conf(5): without a runtime_path the program is looked for by the handler's name.
+void read_crio(json::View root, Layers& layers)
 {
     for (const json::View& runtime : members(at(root, {"crio", "runtime", "runtimes"}))) {
         std::string path = text_at(runtime, {"runtime_path"});
-        put(setup,
+        layers.put(
             {.name = runtime.key(), .programs = {path.empty() ? runtime.key() : std::move(path)}});
     }
     if (const std::string name = text_at(root, {"crio", "runtime", "default_runtime"});
         !name.empty())
-        setup.fallback = name;
+        layers.setup.fallback = name;
+}
+
+void read_layer(json::View root, Layers& layers)
+{
+    switch (layers.setup.engine) {
+    case Engine::podman: return read_podman(root, layers);
+    case Engine::docker: return read_docker(root, layers);
+    case Engine::containerd: return read_containerd(root, layers);
+    case Engine::crio: return read_crio(root, layers);
+    }
+}
+
+bool is_same(const std::vector<EngineFile>& one, const std::vector<EngineFile>& other)
+{
+    return std::ranges::equal(one, other, {}, &EngineFile::path, &EngineFile::path);
+}
+
+// Returns containerd's version of the first file, which the files that it imports have as well.
+std::int64_t main_version(Engine engine, const std::vector<EngineFile>& files)
+{
+    if (engine != Engine::containerd || files.empty())
+        return 1;
+    const auto document = parse_engine_file(engine, files.front());
+    return document ? config_version(engine, document->root()) : 1;
 }
 
 // Returns Levenshtein's distance: how many letters have to be changed, added or removed.
@@ -249,10 +309,13 @@ std::string nearest(std::string_view wanted, const std::vector<std::string>& wor
 }
 
 EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
-                       const std::vector<EngineFile>& written)
+                       const std::vector<EngineFile>& written, Layering layering)
 {
-    EngineSetup setup{.engine = engine, .handlers = {}, .fallback = {}, .faults = {}, .notes = {}};
-    std::vector<std::string> json_capable;
+    Layers layers{
+        .setup = {.engine = engine, .handlers = {}, .fallback = {}, .faults = {}, .notes = {}},
+        .layering = layering,
+        .version = main_version(engine, effective)};
+    EngineSetup& setup = layers.setup;
     bool readable = false;
     for (const EngineFile& file : effective) {
         const auto document = parse_engine_file(engine, file);
@@ -264,28 +327,25 @@ EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
             continue;
         }
         readable = true;
-        switch (engine) {
-        case Engine::podman: read_podman(document->root(), setup, json_capable); break;
-        case Engine::docker: read_docker(document->root(), setup); break;
-        case Engine::containerd: read_containerd(document->root(), setup); break;
-        case Engine::crio: read_crio(document->root(), setup); break;
-        }
+        layers.file = file.path;
+        read_layer(document->root(), layers);
     }
-    if (engine == Engine::podman)
-        name_fallback(setup);
     std::ranges::sort(setup.handlers, {}, &Handler::name);
     for (Handler& handler : setup.handlers) {
         handler.ours = names_us(handler.name) || std::ranges::any_of(handler.programs, names_us);
     }
     if (engine == Engine::podman)
-        note_podman(setup, json_capable);
-    const EngineSays says = readable ? EngineSays::handlers : EngineSays::nothing;
+        note_podman(setup, layers.json_capable);
+    const EngineSays says = !readable                     ? EngineSays::nothing
+                            : is_same(effective, written) ? EngineSays::files
+                                                          : EngineSays::handlers;
+    const std::int64_t version = main_version(engine, written);
     for (const EngineFile& file : written)
-        look_at_written(file, says, setup);
+        look_at_written(file, says, version, setup);
     note_fallback(setup);
     if (readable || written.empty())
         say_if_none(setup);
-    return setup;
+    return std::move(layers).setup;
 }
 
 } // namespace anchorhold::engine

@@ -65,7 +65,8 @@ struct Handler {
     // NOLINTBEGIN(readability-redundant-member-init): g++ wants them where they are left out
     std::vector<std::string> programs = {}; // the first that exists is run; none: plain runc
     std::vector<std::string> arguments = {};
-    std::vector<std::string> pod_globs = {}, container_globs = {}; // of containerd
+    std::vector<std::string> pod_globs = {}, container_globs = {}; // containerd's
+    std::string file = {};                                         // that names its program
     // NOLINTEND(readability-redundant-member-init)
     bool ours = false; // by its name, its program, or a misspelt entry below it
     friend bool operator==(const Handler&, const Handler&) = default;
@@ -81,17 +82,23 @@ struct EngineSetup {
     std::vector<Handler> handlers; // sorted by name
     std::string fallback;          // runtime of a container that names none; empty: not known
     std::vector<Fault> faults;
-    std::vector<std::string> notes; // no faults, but worth knowing
+    std::vector<std::string> notes; // worth knowing, no fault
+    // NOLINTNEXTLINE(readability-redundant-member-init): g++ wants it where it is left out
+    std::vector<std::string> cri_files = {}; // of containerd's, those with a section for CRI
 
     const Handler* find(std::string_view name) const;
     bool has_fault(FaultKind kind, std::string_view handler) const;
 };
 
-// Reads an engine's configuration. `effective` is what the engine has read, later files laid over
-// earlier ones; it is empty when the engine would not say. `written` is what the administrator
-// wrote. Docker's files are JSON, all others TOML.
+// How containerd lays one file over another: 2.x merges their sections. In 1.x the section of a
+// later file takes the place of the whole earlier one (containerd issue 5837).
+enum class Layering : bool { merged, replaced };
+
+// `effective` is what the engine has read, later files laid over earlier ones; none: it would not
+// say. `written` is what the administrator wrote. All is TOML, Docker's JSON.
 EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
-                       const std::vector<EngineFile>& written);
+                       const std::vector<EngineFile>& written,
+                       Layering layering = Layering::merged);
 
 // Returns whether a program is ours by its name: "/usr/local/bin/anchorhold-ci" and "anchorhold"
 // are, "/etc/anchorhold.toml" is not.

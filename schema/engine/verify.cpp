@@ -252,6 +252,11 @@ std::optional<std::string> profile_of(const HandlerFacts& facts)
     return choice ? std::optional(choice->name) : std::nullopt;
 }
 
+void judge_standing(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup)
+{
+    judge_program(Judge(handler, setup), facts);
+}
+
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup)
 {
     const Judge judge(handler, setup);

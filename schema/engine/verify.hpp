@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judgement of `verify`: whether an engine's runtime leads to us, and whether a container that
-// ran below it left the right record. Pure: the facts were gathered before.
+// `verify`: does an engine's runtime lead to us, and did a container that ran below it
+// leave the record it should? What was found out is judged here. Pure.
 #pragma once
 
 #include "schema/engine/setup.hpp"
+#include "schema/json/json.hpp"
 #include "schema/record.hpp"
 #include "schema/request.hpp"
 
@@ -29,7 +30,9 @@ struct HandlerFacts {
     std::optional<std::string> option = {}, argv0 = {};
 };
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
-// Returns the profile that its containers get; nothing where they are refused.
+// The same of its program alone.
+void judge_standing(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
+// The profile its containers get; nothing where they are refused.
 std::optional<std::string> profile_of(const HandlerFacts& facts);
 
 // The throw-away container that was run below the runtime.
@@ -60,5 +63,7 @@ struct VerifyRow {
 };
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
+// Writes the array of findings.
+void write_faults(json::Writer& writer, const std::vector<Fault>& faults);
 
 } // namespace anchorhold::engine

@@ -62,6 +62,17 @@ std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& 
     return text;
 }
 
+void write_faults(json::Writer& writer, const std::vector<Fault>& faults)
+{
+    writer.begin_array();
+    for (const Fault& fault : faults) {
+        writer.begin_object().member("name", word_for(fault.kind));
+        writer.member("runtime", fault.handler).member("says", fault.says);
+        writer.member("remedy", fault.remedy).end_object();
+    }
+    writer.end_array();
+}
+
 std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& rows)
 {
     json::Writer writer(json::Layout::pretty);
@@ -73,13 +84,9 @@ std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& 
         writer.member("profile", row.profile).member("trial", row.trial);
         writer.member("sentence", row.sentence).end_object();
     }
-    writer.end_array().key("findings").begin_array();
-    for (const Fault& fault : setup.faults) {
-        writer.begin_object().member("name", word_for(fault.kind));
-        writer.member("runtime", fault.handler).member("says", fault.says);
-        writer.member("remedy", fault.remedy).end_object();
-    }
-    writer.end_array().strings("notes", setup.notes).end_object();
+    writer.end_array().key("findings");
+    write_faults(writer, setup.faults);
+    writer.strings("notes", setup.notes).end_object();
     return writer.take();
 }
 

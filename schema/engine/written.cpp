@@ -122,6 +122,13 @@ private:
         // The place may be podman's `runtime`, which has no handler above it.
         if (says_ == EngineSays::nothing || handler == "engine" || (known && known->ours))
             return;
+        if (says_ == EngineSays::files) {
+            const bool other = known != nullptr && known->file != file_.path;
+            say(FaultKind::not_effective, handler, place, "and a later file takes that back",
+                other ? "take it out there, or name anchorhold in " + printable(known->file)
+                      : "put all runtimes into the last file that has a section for CRI");
+            return;
+        }
         const bool merged = setup_.engine == Engine::containerd;
         say(FaultKind::not_effective, handler, place, "and yet does not know it",
             merged ? "restart it; where a file it imports has a section for CRI as well, put all "
@@ -176,7 +183,8 @@ private:
 
 } // namespace
 
-void look_at_written(const EngineFile& file, EngineSays says, EngineSetup& setup)
+void look_at_written(const EngineFile& file, EngineSays says, std::int64_t main_version,
+                     EngineSetup& setup)
 {
     const auto document = parse_engine_file(setup.engine, file);
     if (!document) {
@@ -190,7 +198,8 @@ void look_at_written(const EngineFile& file, EngineSays says, EngineSetup& setup
     }
     std::vector<Place> places;
     find_places(document->root(), {}, places);
-    Reader reader(file, says, config_version(setup.engine, document->root()), setup);
+    const std::int64_t version = config_version(setup.engine, document->root(), main_version);
+    Reader reader(file, says, version, setup);
     for (const Place& place : places)
         reader.look(place);
 }

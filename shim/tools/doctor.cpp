@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `doctor`: what this host can do, found out by doing it, and which engines know of us.
-#include "hooks/state/files.hpp"
 #include "hooks/state/probe.hpp"
 #include "schema/json/json.hpp"
 #include "schema/render.hpp"
@@ -8,71 +7,16 @@
 #include "shim/runtime/child.hpp"
 #include "shim/runtime/helpers.hpp"
 #include "shim/runtime/runtime.hpp"
+#include "shim/tools/doctor_engines.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <unistd.h>
 
 namespace anchorhold::tools {
 
 namespace {
-
-struct EngineHint {
-    const char* name;
-    const char* program;
-    std::array<const char*, 2> settings; // where it would name us
-    const char* example;                 // what to copy
-};
-
-constexpr std::array engines{
-    EngineHint{"containerd",
-               "/usr/bin/containerd",
-               {"/etc/containerd/config.toml", "/etc/containerd/conf.d/anchorhold.toml"},
-               "contrib/containerd"},
-    EngineHint{
-        "podman",
-        "/usr/bin/podman",
-        {"/etc/containers/containers.conf", "/etc/containers/containers.conf.d/anchorhold.conf"},
-        "contrib/podman"},
-    EngineHint{
-        "docker", "/usr/bin/dockerd", {"/etc/docker/daemon.json", nullptr}, "contrib/docker"},
-    EngineHint{"cri-o",
-               "/usr/bin/crio",
-               {"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/anchorhold.conf"},
-               "contrib/crio"},
-};
-
-constexpr std::size_t most_settings = std::size_t{1024} * 1024;
-
-struct EngineState {
-    std::string name;
-    bool set_up = false;
-    std::string says;
-};
-
-std::vector<EngineState> look_at_engines()
-{
-    std::vector<EngineState> found;
-    for (const EngineHint& engine : engines) {
-        if (::access(engine.program, X_OK) != 0)
-            continue;
-        EngineState state{engine.name, false,
-                          std::string("does not name anchorhold; copy from ") + engine.example};
-        for (const char* const path : engine.settings) {
-            const auto text = path != nullptr ? state::read_file(path, most_settings)
-                                              : Result<std::optional<std::string>>();
-            if (text && *text && (*text)->contains("anchorhold")) {
-                state = {engine.name, true,
-                         std::string("names anchorhold in ") + path +
-                             "; whether it is called: anchorhold verify " + engine.name};
-            }
-        }
-        found.push_back(std::move(state));
-    }
-    return found;
-}
 
 std::string reason_of(const state::ProbeAnswer& answer)
 {
@@ -90,7 +34,8 @@ std::string policy_text(const Session& session)
     return session.policy_path;
 }
 
-// A crun built without it leaves linux.seccomp out, silently (crun, seccomp.c).
+// Returns why the runtime will not do. A crun built without seccomp leaves linux.seccomp out,
+// silently (crun, seccomp.c).
 std::optional<Error> runtime_trouble(const Session& session)
 {
     if (session.obstacle)
@@ -106,7 +51,7 @@ std::optional<Error> runtime_trouble(const Session& session)
                  session.runtime + " was built without seccomp; use one that has it"};
 }
 
-// Not a fault of the host: what is severed or relayed needs none.
+// Forwarding that is off is no fault of the host: what is severed or relayed needs none.
 state::ProbeAnswer forwarding()
 {
     const auto obstacle = state::obstacle_to_forwarding(state::ip_forward, Forwarding::require);
@@ -119,7 +64,7 @@ state::ProbeAnswer forwarding()
 }
 
 std::string as_json(const std::vector<state::ProbeAnswer>& answers,
-                    const std::vector<EngineState>& found, const Session& session)
+                    const std::vector<EngineState>& engines, const Session& session)
 {
     json::Writer writer(json::Layout::pretty);
     writer.begin_object().key("probes").begin_array();
@@ -128,18 +73,15 @@ std::string as_json(const std::vector<state::ProbeAnswer>& answers,
         writer.member("step", answer.step).key("errno").integer(answer.number);
         writer.member("remedy", answer.remedy).end_object();
     }
-    writer.end_array().key("engines").begin_array();
-    for (const EngineState& engine : found) {
-        writer.begin_object().member("name", engine.name).key("set_up").boolean(engine.set_up);
-        writer.member("says", engine.says).end_object();
-    }
-    writer.end_array().member("runtime", session.runtime);
+    writer.end_array().key("engines");
+    write_engines(writer, engines);
+    writer.member("runtime", session.runtime);
     writer.member("policy", session.policy ? "" : session.policy.error().what).end_object();
     return writer.take();
 }
 
 std::string as_text(const std::vector<state::ProbeAnswer>& answers,
-                    const std::vector<EngineState>& found, const Session& session)
+                    const std::vector<EngineState>& engines, const Session& session)
 {
     std::vector<std::vector<std::string>> rows;
     for (const state::ProbeAnswer& answer : answers) {
@@ -150,8 +92,7 @@ std::string as_text(const std::vector<state::ProbeAnswer>& answers,
     rows.push_back({"policy", session.policy ? "yes" : "NO", policy_text(session)});
     const auto trouble = runtime_trouble(session);
     rows.push_back({"runtime", trouble ? "NO" : "yes", trouble ? trouble->what : session.runtime});
-    for (const EngineState& engine : found)
-        rows.push_back({engine.name, engine.set_up ? "yes" : "no", engine.says});
+    add_engine_rows(rows, engines);
     return render_table(rows);
 }
 
@@ -168,9 +109,11 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput
                state::Freshness::again));
     const bool able = std::ranges::all_of(answers, &state::ProbeAnswer::yes);
     answers.push_back(forwarding());
-    const auto found = look_at_engines();
-    output.text = call.json ? as_json(answers, found, session) : as_text(answers, found, session);
-    return able && session.policy && !runtime_trouble(session) ? 0 : 1;
+    const auto engines = look_at_engines();
+    output.text =
+        call.json ? as_json(answers, engines, session) : as_text(answers, engines, session);
+    const bool fit = able && session.policy && !runtime_trouble(session);
+    return fit && !some_told_wrongly(engines) ? 0 : 1;
 }
 
 } // namespace anchorhold::tools

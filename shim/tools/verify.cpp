@@ -1,56 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify`: checks whether an engine's configuration leads to us. An engine with a wrong
-// configuration runs plain runc, and nobody notices. So the configuration is read as the engine
-// reads it, and a throw-away container is run with each runtime that should be ours. The run's
-// record must be there afterwards.
-#include "hooks/state/owned_path.hpp"
+// `verify`: does an engine's configuration lead to us? An engine that is told of us wrongly runs
+// plain runc, and nobody notices. So its configuration is read as it reads it, and
+// below each runtime that should be ours a throw-away container is run, whose record must be there.
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/helpers.hpp"
+#include "shim/tools/handler_program.hpp"
 #include "shim/tools/tool_list.hpp"
 #include "shim/tools/verify_config.hpp"
 #include "shim/tools/verify_trial.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace anchorhold::tools {
 namespace {
 
-// Returns the first program that exists, as engines do. A name without a path is looked for as they
-// do.
-std::string program_of(const engine::Handler& handler)
-{
-    for (const std::string& program : handler.programs) {
-        const auto found = program.starts_with('/') ? Result<std::string>(program)
-                                                    : runtime::find_on_path(program);
-        if (found && ::access(found->c_str(), F_OK) == 0)
-            return *found;
-    }
-    return handler.programs.empty() ? "" : handler.programs.front();
-}
-
-// Notes in `facts` whether the program is this one, and whether somebody could replace it.
-void look_at_program(const std::string& program, engine::HandlerFacts& facts)
-{
-    struct stat file = {};
-    struct stat self = {};
-    facts.program = program;
-    if (!program.starts_with('/') || ::stat(program.c_str(), &file) != 0 ||
-        ::stat("/proc/self/exe", &self) != 0) {
-        facts.standing = engine::ProgramIs::missing;
-    } else if (file.st_dev != self.st_dev || file.st_ino != self.st_ino) {
-        facts.standing = engine::ProgramIs::other;
-    } else if (auto owned = state::check_owned_path(program, "program", Code::delegate_failed);
-               !owned) {
-        facts.standing = engine::ProgramIs::unsafe;
-        facts.why = std::move(owned).error().what;
-    } else {
-        facts.standing = engine::ProgramIs::same;
-    }
-}
-
-// A call as the engine will make it.
-struct Called {
+struct Called { // as the engine will call us
     engine::HandlerFacts facts;
     std::string state_path;
 };
@@ -59,7 +23,7 @@ struct Called {
 Called look_at(const engine::Handler& handler)
 {
     Called called;
-    look_at_program(program_of(handler), called.facts);
+    called.facts = facts_of_program(handler);
     std::vector<const char*> argv{called.facts.program.c_str()};
     for (const std::string& word : handler.arguments)
         argv.push_back(word.c_str());

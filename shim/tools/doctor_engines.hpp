@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines of this host, and what their configuration files say of us. No engine has to run.
+#pragma once
+
+#include "schema/engine/setup.hpp"
+#include "schema/json/json.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold::tools {
+
+struct EngineState {
+    std::string program;            // empty: only its configuration was found
+    std::vector<std::string> files; // that were read, later ones laid over earlier ones
+    engine::EngineSetup setup;
+    std::string unread; // why this user cannot know; empty: all was read
+};
+
+std::vector<EngineState> look_at_engines();
+// Does some engine name us in vain?
+bool some_told_wrongly(const std::vector<EngineState>& engines);
+
+// Writes the array of engines.
+void write_engines(json::Writer& writer, const std::vector<EngineState>& engines);
+// Appends a row for each engine, and below it one for each finding and its remedy.
+void add_engine_rows(std::vector<std::vector<std::string>>& rows,
+                     const std::vector<EngineState>& engines);
+
+} // namespace anchorhold::tools

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/tools/engine_files.hpp"
+
+#include "hooks/state/files.hpp"
+#include "schema/engine/file.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <unistd.h>
+
+namespace anchorhold::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_engine_config = std::size_t{1024} * 1024;
+constexpr std::size_t most_engine_files = 1000;
+
+std::string variable(const char* name)
+{
+    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
+    return value != nullptr ? value : "";
+}
+
+class FileReader {
+public:
+    // Takes up the file, through links as engines do; false: it is not there, or cannot be read.
+    bool add(const std::string& path)
+    {
+        std::error_code error;
+        const fs::path real = fs::canonical(path, error);
+        if (error == std::errc::no_such_file_or_directory)
+            return false;
+        auto text = state::read_file(error ? path : real.string(), most_engine_config);
+        if (!text) {
+            read_.errors.push_back(std::move(text).error());
+        } else if (*text) {
+            read_.files.push_back({path, **std::move(text)});
+            return true;
+        }
+        return false;
+    }
+
+    // The names in a folder that fit `pattern`, in the order in which engines take them.
+    std::vector<fs::path> matching(const fs::path& folder, const std::string& pattern)
+    {
+        std::vector<fs::path> found;
+        std::error_code error;
+        for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+             entry.increment(error)) {
+            if (::fnmatch(pattern.c_str(), entry->path().filename().c_str(), 0) == 0)
+                found.push_back(entry->path());
+        }
+        if (error && error != std::errc::no_such_file_or_directory &&
+            error != std::errc::not_a_directory)
+            fail("list " + folder.string(), error.value());
+        std::ranges::sort(found);
+        return found;
+    }
+
+    void add_with_drop_ins(const std::string& file)
+    {
+        add(file);
+        for (const fs::path& path : matching(file + ".d", "*.conf")) {
+            if (!fs::is_directory(path))
+                add(path);
+        }
+    }
+
+    void fail(const std::string& doing, int number)
+    {
+        read_.errors.push_back(system_error(doing, number));
+    }
+
+    EngineFiles take() { return std::move(read_); }
+    const engine::EngineFile& last() const { return read_.files.back(); }
+    std::size_t count() const { return read_.files.size(); }
+
+private:
+    EngineFiles read_;
+};
+
+// containers.conf(5). A variable's file stands for all others, an override comes behind them.
+void read_podman_files(FileReader& reader)
+{
+    if (const std::string named = variable("CONTAINERS_CONF"); !named.empty()) {
+        reader.add(named);
+    } else {
+        reader.add("/usr/share/containers/containers.conf");
+        reader.add_with_drop_ins(usual_file(engine::Engine::podman));
+        const std::string own = variable("XDG_CONFIG_HOME");
+        if (::geteuid() != 0) {
+            reader.add_with_drop_ins((own.empty() ? variable("HOME") + "/.config" : own) +
+                                     "/containers/containers.conf");
+        }
+    }
+    if (const std::string last = variable("CONTAINERS_CONF_OVERRIDE"); !last.empty())
+        reader.add(last);
+}
+
+// The files that an import of containerd's means. Only with a "*" it is a pattern, and then in any
+// of its parts.
+std::vector<std::string> meant_by(const std::string& import, FileReader& reader)
+{
+    if (!import.contains('*'))
+        return {fs::path(import).lexically_normal()};
+    std::vector<fs::path> found{"/"};
+    for (const fs::path& part : fs::path(import).lexically_normal().relative_path()) {
+        std::vector<fs::path> below;
+        for (const fs::path& folder : found) {
+            if (part.string().find_first_of("*?[\\") == std::string::npos) {
+                below.push_back(folder / part);
+                continue;
+            }
+            for (fs::path& path : reader.matching(folder, part))
+                below.push_back(std::move(path));
+        }
+        found = std::move(below);
+    }
+    std::erase_if(found, [](const fs::path& path) {
+        std::error_code error;
+        return !fs::exists(path, error) && !error;
+    });
+    return {found.begin(), found.end()};
+}
+
+// containerd-config.toml(5). A file's imports are laid over all that is known before them; a file
+// is read once. It does not start without a file that it imports by name.
+void read_containerd_files(const std::string& main, engine::Layering layering, FileReader& reader)
+{
+    std::deque<std::string> pending{main};
+    std::set<std::string> seen;
+    while (!pending.empty() && reader.count() < most_engine_files) {
+        const std::string path = std::move(pending.front());
+        pending.pop_front();
+        if (!seen.insert(path).second)
+            continue;
+        if (!reader.add(path)) {
+            if (path != main && ::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
+                reader.fail("import " + path, ENOENT);
+            continue;
+        }
+        for (const std::string& import : engine::imports_of(reader.last(), layering)) {
+            for (std::string& file : meant_by(import, reader))
+                pending.push_back(std::move(file));
+        }
+    }
+}
+
+// crio.conf.d(5): every file below the folder, whatever it is called.
+void read_crio_folder(const fs::path& folder, FileReader& reader, int depth)
+{
+    constexpr int deepest = 8;
+    for (const fs::path& path : reader.matching(folder, "*")) {
+        std::error_code error;
+        if (!fs::is_directory(fs::symlink_status(path, error))) {
+            reader.add(path);
+        } else if (depth < deepest) {
+            read_crio_folder(path, reader, depth + 1);
+        }
+    }
+}
+
+} // namespace
+
+std::string usual_file(engine::Engine engine)
+{
+    switch (engine) {
+    case engine::Engine::podman: return "/etc/containers/containers.conf";
+    case engine::Engine::docker: return "/etc/docker/daemon.json";
+    case engine::Engine::containerd: return "/etc/containerd/config.toml";
+    case engine::Engine::crio: return "/etc/crio/crio.conf";
+    }
+    std::abort(); // a byte that is no Engine
+}
+
+EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
+                              engine::Layering layering)
+{
+    FileReader reader;
+    switch (engine) {
+    case engine::Engine::podman: read_podman_files(reader); break;
+    case engine::Engine::docker: reader.add(main); break;
+    case engine::Engine::containerd: read_containerd_files(main, layering, reader); break;
+    case engine::Engine::crio:
+        reader.add(main);
+        read_crio_folder("/etc/crio/crio.conf.d", reader, 0);
+        break;
+    }
+    return reader.take();
+}
+
+std::vector<engine::Fault> faults_of(const EngineFiles& read)
+{
+    std::vector<engine::Fault> faults;
+    for (const Error& error : read.errors)
+        faults.push_back(
+            {engine::FaultKind::config_unreadable, {}, error.what, "look at that file"});
+    return faults;
+}
+
+} // namespace anchorhold::tools

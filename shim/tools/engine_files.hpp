@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that an engine reads its configuration from, in its order, for `doctor` and `verify`.
+#pragma once
+
+#include "schema/engine/setup.hpp"
+
+#include <string>
+#include <vector>
+
+namespace anchorhold::tools {
+
+struct EngineFiles {
+    std::vector<engine::EngineFile> files; // later ones are laid over earlier ones
+    std::vector<Error> errors;             // of files that are there and cannot be read
+};
+
+// Returns the engine's main configuration file where it is not told of another.
+std::string usual_file(engine::Engine engine);
+// Reads `main` and what goes with it: drop-ins, imports, podman's files of the user and of its
+// variables. podman takes no other main file than its own. What is not there is no error.
+// `layering` is containerd's.
+EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
+                              engine::Layering layering);
+
+// Returns each unreadable file as a fault of the engine's.
+std::vector<engine::Fault> faults_of(const EngineFiles& read);
+
+} // namespace anchorhold::tools
