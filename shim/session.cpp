@@ -28,7 +28,7 @@ std::optional<std::string> environment(const char* name)
 
 Result<Policy> read_policy(const std::string& path, bool named)
 {
-    // A link is fine where nobody else could have laid it, which is looked at below.
+    // A link is allowed: check_owned_path below refuses one that somebody else could have made.
     const auto resolved = state::resolve_root(path);
     auto read = state::read_file(resolved ? *resolved : path, most_policy);
     if (!read) {
@@ -85,7 +85,7 @@ Result<std::optional<Record>> record_named(const state::StateDir& state, const s
     return state.read(RunKey::of(root, *id));
 }
 
-// Whose runtime made the run that some word of the command line names.
+// Returns the runtime that made the run which some word of the command line names.
 std::optional<std::string> recorded_runtime(const Session& session)
 {
     const auto found = state::StateDir::existing(session.state_path);
@@ -116,7 +116,7 @@ Result<std::string> choose_runtime(const Session& session)
     return runtime::find_runtime(std::nullopt, std::nullopt);
 }
 
-// runc may be a link to crun.
+// Returns whose command line a program reads. A link called runc may lead to crun.
 words::Flavour flavour_behind(const std::string& path)
 {
     if (words::flavour_of(path) == words::Flavour::crun)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of the shim after its command line was read: where things are, and the verbs that are
-// not passed through untouched. Each verb returns the exit status, or the error to report.
+// One call of the shim after its command line was read: where things are on this host.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -38,7 +37,8 @@ Session open_session(std::span<const char* const> argv);
 // Carries out one command line: a verb of ours below, or the runtime in our place.
 Result<int> carry_out(const Session& session);
 
-// "ci" of "/usr/bin/anchorhold-ci"; nothing for the names of our own programs.
+// Returns the profile in a program's name: "ci" of "/usr/bin/anchorhold-ci". Returns nothing for
+// the names of our own programs.
 std::optional<std::string> profile_in_name(std::string_view argv0);
 
 struct RootFacts { // what a runtime's default root hangs on
@@ -46,12 +46,13 @@ struct RootFacts { // what a runtime's default root hangs on
     bool initial_user_namespace = true;
     std::optional<std::string> xdg_runtime_dir, user;
 };
-// runc, main.go and rootless_linux.go: /run/runc for root (but not for a root that a user namespace
-// made of USER), else below XDG_RUNTIME_DIR. crun, status.c: below XDG_RUNTIME_DIR whoever asks.
+// Returns a runtime's default root. For runc (main.go, rootless_linux.go) it is /run/runc for root,
+// but not for a root that a user namespace made of USER, and below XDG_RUNTIME_DIR for others. For
+// crun (status.c) it is below XDG_RUNTIME_DIR whoever asks.
 std::string default_root(words::Flavour flavour, const RootFacts& facts);
 
-// The run that the command line names, if it is one of ours. With an option that is not known any
-// word may be the id.
+// A run of ours that the command line names. With an option that is not known any word may be the
+// id.
 struct OwnRun {
     state::StateDir state;
     RunKey key;

@@ -38,7 +38,7 @@ Result<PodRole> pod_role(json::View config)
     return role;
 }
 
-// Who joined it lives in the holder's namespace as well.
+// Finds the run that holds a network namespace, and the runs that joined it and live there too.
 Status find_holder(const Session& session, const FileIdentity& netns, PodPlace& place)
 {
     AH_TRY(const auto state, state::StateDir::existing(session.state_path),

@@ -29,7 +29,8 @@ Result<Wish> of_bundle(const Session& session, const std::string& bundle)
     return Wish{std::move(chosen.request), std::move(chosen.decision)};
 }
 
-// Of a run that asks for nothing, on a host that can do all that this version knows.
+// Returns the wish of a run that asks for nothing, on a host that can do all that this version
+// knows.
 Result<Wish> of_policy(const Session& session)
 {
     AH_TRY(const ContainerId id, ContainerId::parse("checked"));
@@ -43,7 +44,8 @@ Result<Wish> of_policy(const Session& session)
     return Wish{std::move(request), std::move(decision)};
 }
 
-// What the kernel's tables ask of each packet (`fib daddr type local`), as of now.
+// Returns this host's addresses as of now; the kernel's tables ask for them at each packet (`fib
+// daddr type local`).
 Result<std::vector<rules::Prefix>> own_addresses()
 {
     ifaddrs* first = nullptr;

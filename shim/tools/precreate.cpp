@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `precreate`: podman without a runtime of ours. Its hook of that stage (oci-hooks(5), "precreate")
-// is handed the config.json that podman is about to write and answers with the one it shall write;
-// the hooks in that do the rest. What hangs from the runtime's command line is not had this way:
-// the second gate at start, the edit of an exec, the teardown by delete (poststop and gc do it).
+// is handed the config.json that podman is about to write and answers with the one it shall write.
+// The hooks in that one do the rest. Missing this way is all that needs the runtime's command line:
+// the second gate at start, the edit of an exec, and the teardown by delete (poststop and gc do
+// it).
 #include "hooks/state/container_state.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
@@ -54,7 +55,8 @@ std::string_view id_in_source(std::string_view path)
     return path.substr(path.rfind('/') + 1);
 }
 
-// config.json does not say it. `up` compares it with what the runtime calls the container.
+// Finds the container's id, which config.json does not name. `up` compares it with the id that the
+// runtime gives.
 Result<ContainerId> find_id(json::View config)
 {
     AH_TRY(const std::string cgroup,
@@ -83,7 +85,8 @@ Result<prepare::PreparedRun> prepare_unmarked(const Session& session, const std:
     return prepare::prepare(session, std::move(asked), id, generation);
 }
 
-// The run's own folder is the bundle for the moment; the lock's holder killed, gc takes it away.
+// Edits config.json with the run's own folder as its bundle for the moment. When the holder of the
+// lock is killed, gc removes the folder.
 Result<std::string> edit_in_place(const Session& session, const state::StateDir& state,
                                   const ContainerId& id, const ProcessIdentity& podman,
                                   const std::string& generation, const std::string& text)
@@ -108,7 +111,7 @@ Result<std::string> edit_in_place(const Session& session, const state::StateDir&
     return std::move(run->planned.edited.text);
 }
 
-// Who called us, and will own the run until it is confined. Killed, it takes us along.
+// Returns the podman that called us. It owns the run until that is confined, and we end with it.
 Result<ProcessIdentity> find_podman()
 {
     const pid_t parent = ::getppid();
@@ -119,8 +122,8 @@ Result<ProcessIdentity> find_podman()
     return *podman;
 }
 
-// podman holds the container's lock, so what it planned before and did not bring to life is over:
-// its service lives on, and would own that for ever.
+// Abandons a run that this podman planned before and did not start. podman holds the container's
+// lock, so that run is over; podman's service lives on and would own it for ever.
 Status clear_planned(const state::StateDir& state, const RunKey& key, const ProcessIdentity& podman)
 {
     AH_TRY(const auto record, state.read(key), "read the run's record");
@@ -133,8 +136,8 @@ Status clear_planned(const state::StateDir& state, const RunKey& key, const Proc
                           runtime::unplug_by_hook);
 }
 
-// podman shows its user the status of a hook that failed, and nothing else of it: the reason has to
-// be where `show` finds it.
+// Leaves the reason of a refusal where `show` finds it: podman shows its user only the status of a
+// hook that failed.
 void leave_reason(const state::StateDir& state, const ContainerId& id,
                   const std::string& generation, const Error& error)
 {

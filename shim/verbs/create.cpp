@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// create, run and restore. The order is the promise (DESIGN 3): everything that can be refused is
-// refused before anything is made; the record stands before the first change to the host; the lock
-// is free again before the runtime below starts, because its hook takes it.
+// create, run and restore, in an order that is the promise:
+//
+//   1. Everything that can be refused is refused before anything is made.
+//   2. The record is written before the first change to the host.
+//   3. The run's lock is free again before the runtime starts, because its hook takes it.
 #include "shim/verbs/create.hpp"
 
 #include "hooks/state/original.hpp"
@@ -36,7 +38,7 @@ constexpr std::size_t swept_at_create = 8;
 constexpr int most_turns = 2000; // ten seconds
 constexpr useconds_t turn_microseconds = 5000;
 
-// As given, but from the root on: the links in it are not followed.
+// Makes a path absolute. Its links are not followed.
 Result<std::string> absolute_path(const std::string& path)
 {
     if (path.starts_with('/'))
@@ -47,7 +49,7 @@ Result<std::string> absolute_path(const std::string& path)
     return std::string(here.data()) + "/" + path;
 }
 
-// Is this container left alone whatever its config.json says?
+// Says whether this container is left alone whatever its config.json says.
 bool left_alone_anyway(const Session& session, const ContainerId& id)
 {
     return is_left_alone(*session.policy, session.own.profile, session.argv0_profile, id);
@@ -83,7 +85,7 @@ Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
     return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
 }
 
-// What a turn at the bundle led to.
+// The result of a turn at the bundle.
 struct TurnAtBundle {
     prepare::AskedRun asked;
     std::optional<state::FileLock> lock; // held while config.json is being edited
@@ -141,7 +143,7 @@ Result<Record> claim(const Session& session, const state::StateDir& state,
     return record;
 }
 
-// The runtime says that all went well, and it did not.
+// Undoes a container of which the runtime says wrongly that all went well.
 Result<int> undo(const Session& session, const state::StateDir& state, const Record& ours,
                  Error reason)
 {
@@ -152,8 +154,8 @@ Result<int> undo(const Session& session, const state::StateDir& state, const Rec
     return std::unexpected(std::move(reason));
 }
 
-// What the runtime would have said of a command that is not there, had it not found the relay.
-// Nothing where that cannot be told: the relay says it at start.
+// Returns what the runtime would have said of a command that is not there, had it not found the
+// relay in its place. Returns nothing where that cannot be known: the relay says it at start.
 std::optional<std::string> missing_inside(const prepare::PreparedRun& run, const Record& record)
 {
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/root";
@@ -168,19 +170,19 @@ std::optional<std::string> missing_inside(const prepare::PreparedRun& run, const
     return command ? missing_command(root.get(), *command) : std::nullopt;
 }
 
-// What the runtime below left us with: its status, an error of ours to report, or the container.
+// Judges what the runtime left: returns its status, or an error of ours to report.
 Result<int> conclude(const Session& session, const state::StateDir& state, const Record& ours,
                      const prepare::PreparedRun& run, int status, const runtime::PrivateLog& log)
 {
     AH_TRY(const RunKey key, RunKey::parse(ours.key));
     const auto read = state.read(key);
-    // A run that was deleted meanwhile has no folder any more; it was enforced to get that far.
+    // A run that was deleted meanwhile has no folder any more. It was enforced to get that far.
     std::optional<Record> record = read ? *read : std::nullopt;
     if (record && record->generation != ours.generation)
         record.reset();
     const bool is_run = session.invocation.verb == words::Verb::run;
     if (record && record->state == RunState::planned && status == 0) {
-        // Its hook was taken out of the file or replaced.
+        // Somebody took our hook out of the file, or replaced it.
         return undo(session, state, ours,
                     {Code::network_setup_failed, 0,
                      "the runtime did not run the hook that verifies the network"});
@@ -233,7 +235,7 @@ Result<int> carry_out(const Session& session, const state::StateDir& state,
     return conclude(session, state, record, run, *status, *log);
 }
 
-// The host uid of the container's root, where a user namespace maps one.
+// Returns the host uid of the container's root, where a user namespace maps one.
 std::optional<std::int64_t> mapped_root(json::View config)
 {
     const auto linux_member = config.find("linux");
@@ -249,8 +251,9 @@ std::optional<std::int64_t> mapped_root(json::View config)
     return std::nullopt;
 }
 
-// podman gives a bundle to the container's mapped root (measured, 4.3.1): nobody else has that uid,
-// and nothing leads the container to its bundle. Above it the path must be root's as ever.
+// Says whether a bundle belongs to the container's mapped root, as podman has it (measured, 4.3.1).
+// Nobody else has that uid, and nothing leads the container to its bundle. The path above it must
+// be root's as ever.
 bool is_the_mapped_roots(const std::string& bundle, json::View config)
 {
     struct stat directory = {};
@@ -261,8 +264,8 @@ bool is_the_mapped_roots(const std::string& bundle, json::View config)
            state::check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
 }
 
-// The runtime resolves the bundle's path once more after us, and start, exec and delete the state
-// directory's: nobody else may turn either of them meanwhile.
+// Refuses paths that somebody else could turn: the runtime resolves the bundle's path once more
+// after us, and start, exec and delete resolve the state directory's.
 Status check_places(const Session& session, const prepare::PreparedRun& run)
 {
     AH_TRY(const std::string bundle, absolute_path(prepare::bundle_of(session.invocation)),
