@@ -174,16 +174,6 @@ TEST_CASE("what touches a single address of a subnet takes it, what touches none
         std::vector<std::string>{"255.255.255.244/30", "255.255.255.248/30", "255.255.255.240/30"});
 }
 
-TEST_CASE("of ranges in one another the outermost is told")
-{
-    const RoutedList list({routed("10.1.0.0/16"), routed("10.0.0.0/8"), routed("10.1.2.0/24", 7),
-                           routed("192.0.2.0/24")});
-    CHECK(list.ranges() == std::vector{routed("10.0.0.0/8"), routed("192.0.2.0/24")});
-    CHECK(list.touching(subnet("10.1.2.0/30")) == routed("10.0.0.0/8"));
-    CHECK(!list.touching(subnet("9.255.255.252/30")));
-    CHECK(!list.touching(subnet("11.0.0.0/30")));
-}
-
 TEST_CASE("a pool without room for a /30, or of IPv6, is refused")
 {
     for (const char* pool : {"10.0.0.0/31", "10.0.0.1/32", "fd00::/8"}) {
