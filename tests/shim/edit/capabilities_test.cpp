@@ -3,7 +3,6 @@
 
 namespace anchorhold::capabilities_edit_test {
 
-using namespace config;
 using namespace edit;
 namespace {
 

@@ -5,7 +5,6 @@
 
 namespace anchorhold::env_edit_test {
 
-using namespace config;
 using namespace edit;
 using namespace rules;
 namespace {
