@@ -193,7 +193,7 @@ judge_agent() {
             grep -E "^$lookups look-ups answered" <(counted)
         check "$title: nobody else heard of it, run $number" same "$packets" "$(packets_outside)"
     done
-    printf '# %s, below %s: %s ms (median of %d); %s\n' "$title" "$delegate" \
+    printf '# %s, below %s: %s ms (median of %d); %s\n' "$title" "$plain_name" \
         "$(printf %s "$times" | median)" $runs "$(counted)"
 }
 
@@ -212,7 +212,7 @@ judge_control() { # AGENT TITLE START LINKS
     check "$title: the proxy heard the prompt" contains "$(<"$lab/proxy.log")" \
         "POST http://127.0.0.1:8080/v1/"
     check "$title: the world was asked" [ "$packets" -lt "$(packets_outside)" ]
-    echo "# $title, below $delegate: $took ms"
+    echo "# $title, below $plain_name: $took ms"
 }
 
 # ---- the cells ----------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ is_refused() {
     create_bad
     status=$?
     after=$([ ! -f "$bad/config.json" ] || sha256sum "$bad/config.json")
-    [ $status = 1 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$plain_runtime" delete --force bad
     same 1 $status && one_error "$1" "${2:-create bad}: " && same "$before" "$after" &&
         [ ! -e "$lab/seen" ] && [ ! -e "$bad/rootfs/ran" ] && nothing_left
 }
@@ -278,7 +278,7 @@ stateless() {
     "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
         create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
     status=$?
-    [ $status = 1 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$plain_runtime" delete --force bad
     same 1 $status && contains "$(<"$lab/err")" "anchorhold: create bad: " &&
         [ ! -e "$lab/seen" ] && nothing_left
 }

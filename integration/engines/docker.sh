@@ -39,7 +39,7 @@ start_broker stepwise AH_STEPS=1
 
 runtimes() {
     local profile
-    jq -n --arg path "$delegate_path" '{plain: {path: $path}}'
+    jq -n --arg path "$plain_runtime" '{plain: {path: $path}}'
     for profile in off model stepwise absent granted sealed open; do
         jq -n --arg name "$profile" --argjson runtime "$(docker_runtime "$profile")" \
             '{($name): $runtime}'

@@ -3,7 +3,7 @@
 # What a kernel lacks is found out by doing it, and the cases that need it are skipped by name,
 # neither passed nor failed. The lack is made here by a seccomp filter.
 . "$(dirname "$0")/../lib/lab.sh"
-needs root "$delegate"
+needs root "$plain_name"
 unset AH_FEATURES AH_HAS AH_WITHOUT # of this host
 failed=0
 counted=0

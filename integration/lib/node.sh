@@ -44,7 +44,7 @@ version = 2
   [plugins."io.containerd.grpc.v1.cri".containerd]
     default_runtime_name = "plain"
 CONF
-    handler plain "$delegate_path"
+    handler plain "$plain_runtime"
     handler anchorhold "$runtime" "$globs"
     handler blind "$runtime"
     cat

@@ -345,7 +345,7 @@ plug_first
 bundle late "$(allow "$wide" "$joins")" attempt tcp=172.30.0.1:7000
 "$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
 second_network
-late=$("$delegate_path" state late | jq .pid)
+late=$("$plain_runtime" state late | jq .pid)
 "$runtime" start late
 wait_for_end "$late"
 check "between create and start: start looks again" refuses "$(<"$lab/late.out")" \
@@ -353,7 +353,7 @@ check "between create and start: start looks again" refuses "$(<"$lab/late.out")
 "$runtime" delete late
 bundle late "$(allow "$wide")" attempt tcp=172.30.0.1:7000
 "$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
-late=$("$delegate_path" state late | jq .pid)
+late=$("$plain_runtime" state late | jq .pid)
 ip link del port1
 ip link add port1 type veth peer name eth1 netns "$late"
 ip link set port1 master br1

@@ -152,7 +152,7 @@ jq -r 'select(.id == "parks") | .creator.pid, .init.pid' "$lab"/state/runs/*/rec
     xargs -n 1 kill -KILL 2>/dev/null
 wait $ended 2>/dev/null
 while [ -n "$(ls "$lab/state/runs")" ]; do "$runtime" gc >/dev/null; done
-"$delegate_path" delete --force parks 2>/dev/null
+"$plain_runtime" delete --force parks 2>/dev/null
 check "B-43 B-59 killed, and its namespace parked: gc leaves nothing" nothing_left
 
 # The list is what it was when the run was made.

@@ -39,7 +39,7 @@ denied() { # FILTER
     "$runtime" create --bundle "$lab/b/denied" denied </dev/null >"$output" 2>&1
     chown 12345 "$brokers/shut/broker.sock"
     chmod 0600 "$brokers/shut/broker.sock"
-    init=$("$delegate_path" state denied | jq .pid)
+    init=$("$plain_runtime" state denied | jq .pid)
     "$runtime" start denied
     wait_for_end "$init"
     "$runtime" delete denied

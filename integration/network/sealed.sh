@@ -304,7 +304,7 @@ kill -KILL "$init"
 wait_for_end "$init"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc >"$lab/gc"
 check "B-43 its container too: gc takes it away" nothing_left
-"$delegate_path" delete --force orphan
+"$plain_runtime" delete --force orphan
 
 # Killed with all that watch over them: one sweep takes them all, and nothing that is not ours.
 crowd=${AH_CROWD:-20}

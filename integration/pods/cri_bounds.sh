@@ -21,7 +21,7 @@ open_world
 name_hosts
 start_broker model
 start_broker other
-ln -s "$delegate_path" "$lab/bin/turned"
+ln -s "$plain_runtime" "$lab/bin/turned"
 start_node < <(profile_handler agent; profile_handler list; handler turned "$lab/bin/turned" "$globs"
     handler gaping "$runtime" 'pod_annotations = ["*"]
   container_annotations = ["*"]')

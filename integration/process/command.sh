@@ -150,13 +150,13 @@ check "C-60 a relay that nothing would end is refused" contains "$(in_cell host_
 # The relay recognises its directory by device and inode. The runtime that swaps it, after the
 # shim looked and before it mounts, plays whoever would.
 start_broker swapped
-cat >"$lab/bin/$delegate-swapping" <<CODE
+cat >"$lab/bin/$plain_name-swapping" <<CODE
 #!/bin/sh
 mv $brokers/swapped $brokers/away && cp -a $brokers/away $brokers/swapped
-exec $delegate_path "\$@"
+exec $plain_runtime "\$@"
 CODE
-chmod 755 "$lab/bin/$delegate-swapping"
-policy "{runtime: \"$lab/bin/$delegate-swapping\"}"
+chmod 755 "$lab/bin/$plain_name-swapping"
+policy "{runtime: \"$lab/bin/$plain_name-swapping\"}"
 red check "C-60 the relay's own failure: the command never starts" \
     ends_with 125 "$(asks_for swapped)" sh -c 'exit 3'
 

@@ -56,14 +56,14 @@ check "the profile's variable replaces the image's" same 1 "$(printed_env replac
 
 # What the runtime is handed, byte for byte, apart from what is ours to change. crun and runc
 # disagree about some of these themselves, so a runtime that only keeps what it got stands in.
-cat >"$lab/bin/$delegate-keeping" <<CODE
+cat >"$lab/bin/$plain_name-keeping" <<CODE
 #!/bin/sh
 for word; do [ "\$last" = --bundle ] && cp "\$word/config.json" $lab/handed; last=\$word; done
 CODE
-chmod 755 "$lab/bin/$delegate-keeping"
+chmod 755 "$lab/bin/$plain_name-keeping"
 odd='["A=1", "A=2", "NOEQ", "=x", "B=line1\nline2", "C=\u0001", "PATH=", "Ä=ö", "proxy=mine",
       "HTTP_PROXY", "MY_HTTP_PROXY=mine"]'
-policy "{runtime: \"$lab/bin/$delegate-keeping\"}"
+policy "{runtime: \"$lab/bin/$plain_name-keeping\"}"
 handed_env() {
     bundle odd ".process.env = $odd" true
     in_cell odd >/dev/null

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
+needs root "${AH_RUNTIME:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
 enter_lab
 make_rootfs "$lab/rootfs"
 policy
@@ -72,7 +72,7 @@ check "gc --dry-run says what it would do" same "would remove $key" "$("$runtime
 check "and does not do it" same "enforced" "$("$runtime" show --json other | jq -r .state)"
 check "gc does it" same "removed $key" "$("$runtime" gc)"
 check "once" same "" "$("$runtime" gc)"
-"$delegate_path" delete --force other
+"$plain_runtime" delete --force other
 
 # ---- doctor -------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ for tool in doctor explain check runs show denials verify precreate gc import; d
     check "--ah-help lists $tool" contains "$overview" $'\n'"  $tool "
 done
 check "--help and --version are the runtime's" same \
-    "$("$delegate_path" --version; "$delegate_path" --help | tail -n 1)" \
+    "$("$plain_runtime" --version; "$plain_runtime" --help | tail -n 1)" \
     "$("$runtime" --version; "$runtime" --help | tail -n 1)"
 
 stop "$broker"

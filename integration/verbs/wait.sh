@@ -13,6 +13,6 @@ remember_kernel
 bundle idle . sleep infinity
 bundle missing . no-such-program
 bundle says . sh -c 'echo out; echo err >&2; exit 5'
-"$python" "$here/verbs/wait.py" "$delegate_path" "$lab" || failed=$((failed + 1))
+"$python" "$here/verbs/wait.py" "$plain_runtime" "$lab" || failed=$((failed + 1))
 check "nothing is left" nothing_left
 finish

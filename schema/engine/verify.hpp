@@ -35,7 +35,7 @@ void judge_standing(const Handler& handler, const HandlerFacts& facts, EngineSet
 // The profile its containers get; nothing where they are refused.
 std::optional<std::string> profile_of(const HandlerFacts& facts);
 
-// The throw-away container that was run below the runtime.
+// The throw-away container that the runtime ran.
 struct Trial {
     std::string id = {};     // empty: the engine made no container
     bool ran = false;        // it ran to its end; for a pod, its sandbox ran
