@@ -19,9 +19,9 @@ enum class Moment : std::uint8_t {
 };
 
 struct Confinement {
-    std::vector<std::string> verified; // the words for what was seen to hold
-    std::vector<std::string> notes;    // what was found, and what was taken away
-    bool loaded = false;               // the table was loaded just now, and remembers nothing yet
+    std::vector<std::string> verified;     // the words for what was seen to hold
+    std::vector<std::string> notes;        // what was found, and what was taken away
+    bool loaded = false;                   // the table was loaded just now, and keeps nothing yet
     bool has(std::string_view word) const; // whether `verified` has the word
 };
 

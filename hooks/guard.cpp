@@ -77,7 +77,7 @@ void keep_denied(const state::StateDir& state, Record& record, net::Conversation
     const Record found = record;
     const auto noted = note_denied(record, inside);
     if (!noted && noted.error().number != ENOENT) // ENOENT: there is no table
-        confined.notes.push_back("what was refused is not known: " + noted.error().what);
+        confined.notes.push_back("what was denied is not known: " + noted.error().what);
     if (record != found)
         (void)state.write(record); // if this fails, the next write saves it; the table matters more
 }

@@ -67,7 +67,7 @@ struct Record {
     // The part of `drops` counted by tables that were replaced since.
     std::uint64_t drops_before = 0;
     std::vector<rules::Denied> denied;     // oldest first
-    bool more_denied = false;              // not all were remembered: there may be more
+    bool more_denied = false;              // not all were kept: there may be more
     std::optional<rules::Network> network; // of a sealed or filtered run
     std::string delegate;                  // absolute path of the runtime; the word is the format's
     std::string bundle;

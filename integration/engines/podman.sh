@@ -180,7 +180,7 @@ check "in place: the published port is reached from the node" contains \
 check "in place: by any address of the node" contains "$(caller 203.0.113.2:8088 env)" reached
 red check "B-55 in place: and not from outside" contains \
     "$(caller 203.0.113.2:8088 nsenter --net=/run/netns/internet)" refused
-red check "in place: what was refused can be read" contains "$("$lab/bin/anchorhold" \
+red check "in place: what was denied can be read" contains "$("$lab/bin/anchorhold" \
     --ah-state "$lab/state" denials "$(jq -r .id "$record")")" 9.9.9.9
 in_podman rm --force --time 0 place >/dev/null
 check "in place: nothing is left" nothing_left

@@ -203,7 +203,7 @@ TEST_CASE("a record that grows too long at the end loses what made it long, not 
     CHECK(ended->front().more_denied);
     CHECK(
         ended->front().advice ==
-        std::vector<std::string>{"its advice, and what it was refused, grew too long to be kept"});
+        std::vector<std::string>{"its advice, and what it was denied, grew too long to be kept"});
 }
 
 TEST_CASE("nor does it lose the reason why a network cannot be taken away")
