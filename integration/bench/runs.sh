@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What we cost: create + start + delete below the runtime alone, below a shim and two hooks that do
-# nothing, and below ours. AH_ROUNDS (50) says how often. Prints a table, asserts no time.
+# Measures our cost: create + start + delete by the runtime alone, with a shim and two hooks that do
+# nothing, and with ours. AH_ROUNDS (50) says how often. Prints a table, asserts no time.
 run_by='meson compile -C BUILD bench'
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"

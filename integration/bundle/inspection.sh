@@ -30,7 +30,7 @@ mounted() { # mounted SOURCE OPTION...: a filter; at /mnt, or at /file what is n
         options: (\"${*:2}\" | split(\" \"))}]"
 }
 
-# What the bare runtime makes of the bundle called void: its first word must be "reached".
+# is_dangerous: runs the bundle called void by the bare runtime; its first word must be "reached".
 is_dangerous() {
     contains "$(within 60 "$plain_runtime" run --bundle "$lab/b/void" void </dev/null)" reached
 }

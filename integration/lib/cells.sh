@@ -4,7 +4,7 @@
 
 python=/usr/bin/python3
 
-# What a file that runs cells needs (lab.sh), before what is its own.
+# The needs (lab.sh) of a file that runs cells. It adds its own.
 # shellcheck disable=SC2034
 cell_needs=(root "${AH_RUNTIME:-runc}" busybox jq ip nft getent ldd "$python" pgrep)
 
@@ -66,7 +66,7 @@ start_broker() {
     broker=$!
 }
 
-# How often the model was asked.
+# asked NAME: prints how often the model was asked.
 asked() {
     grep -c 'POST /v1/messages 200' "$lab/broker.$1.log"
 }

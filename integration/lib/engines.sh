@@ -2,7 +2,7 @@
 # Engines of a laboratory: images made on the spot, podman, an own containerd.
 # shellcheck shell=bash
 
-# What a careless base image hands to every process of its containers.
+# The environment that a careless base image hands to every process of its containers.
 proxy_env='["PATH=/bin", "HTTP_PROXY=http://proxy.example:3128",
             "https_proxy=http://proxy.example:3128", "ALL_PROXY=socks5h://proxy.example:1080"]'
 
@@ -160,7 +160,8 @@ in_podman() {
     within 60 podman "$@"
 }
 
-# What `podman run` returns before: conmon of a container that is gone, and the cleanup it calls.
+# settle_podman: waits for what outlives `podman run`: conmon of a container that is gone, and the
+# cleanup that it calls.
 settle_podman() {
     local pids pid live
     pids=$(pgrep -x conmon; pgrep -f 'podman .*container cleanup')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every test here stands on: needs, a laboratory, named cases, bundles, a broker.
+# Helpers for every test here: needs, a laboratory, named cases, bundles, a broker.
 #
 # A file runs in a laboratory of its own: fresh mount, network, pid, ipc and uts namespaces in
 # which /run and /var/lib are empty and "the host" is what the laboratory sees. So files can run
@@ -46,8 +46,8 @@ if [ -z "${AH_SHIM:-}" ] && [[ $file_name != ../* ]]; then
     missing "a build; run it by ${run_by:-integration/run $file_name}"
 fi
 
-# within SECONDS COMMAND...: so long on a quick machine, and longer on a slow one. It ends what hangs;
-# no case goes by it.
+# within SECONDS COMMAND...: ends a command that hangs, after so long on a quick machine and longer
+# on a slow one. No case depends on it.
 within() { timeout $(($1 * AH_SLOWNESS)) "${@:2}"; }
 
 needs gojq

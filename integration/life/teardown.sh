@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Nothing is left of a run, however it ended and whoever was killed; and nothing of a live one is
-# taken away.
+# A teardown leaves nothing of a run, however it ended and whoever was killed, and takes nothing of a
+# live one away.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -10,7 +10,7 @@ enter_lab
 make_rootfs "$lab/rootfs"
 policy
 start_broker model
-# What others have in the kernel is none of ours.
+# Tables and links of others in the kernel stay as they are.
 nft add table inet theirs
 nft add chain inet theirs input '{ type filter hook input priority 0; policy accept; }'
 ip link add theirs0 type veth peer name theirs1

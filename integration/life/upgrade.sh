@@ -31,7 +31,8 @@ declare -A granted=(
 )
 
 # shellcheck disable=SC2016
-# What is this run's own: who and where it is. The rest stays as the earlier version had it.
+# The members that are this run's own: who and where it is. The rest stays as the earlier version
+# had it.
 own='def own: with_entries(select(.value != null));
      ($live[0] | {key, id, root, generation, sources, delegate, bundle, config_digest, boot_id,
                   host_netns, host_pidns, creator, init, netns, created} | own) as $run

@@ -227,7 +227,7 @@ make_engine() {
     ip -n engine link set eth0 up
     ip -n engine route add default via 10.88.0.1
     ip -n engine route add default via 2001:db8:88::1
-    # Where Docker's resolver is, and what leads to it.
+    # Docker's resolver, and the rules that lead to it.
     start_ready "$python" "$here/lib/world.py" netns=/run/netns/engine dns=127.0.0.11
     resolver=$!
     nsenter --net=/run/netns/engine nft -f - <<'RULES'

@@ -12,7 +12,7 @@ make_rootfs "$lab/rootfs"
 policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
 open_world
 start_ready "$python" "$here/lib/world.py" tcp=9000 tcp=9001
-# What Docker does to publish a port: another container's, which plays no part in the seal.
+# Docker's rules that publish a port of another container, which plays no part in the seal.
 nft -f - <<'RULES'
 table ip publish {
     chain prerouting {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an empty network namespace does not sever is denied by seccomp, whatever profile an engine
-# or a person wrote; and what a cell may do, it may still do.
+# seccomp denies the calls that an empty network namespace does not sever, whatever profile an engine
+# or a person wrote. The calls that a cell may make still work.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"

@@ -15,7 +15,7 @@ start_broker other
 cri_policy='{default: "pods", ceiling: "allowlist", profiles: {pods: {cri: true}}}'
 policy "$cri_policy"
 
-# What CNI does before a sandbox is created: a namespace with a way out.
+# plug_in: does what CNI does before a sandbox is created: a namespace with a way out.
 plug_in() { # NAME NUMBER
     ip netns add "$1"
     ip link add "p$2" type veth peer name eth0 netns "$1"

@@ -210,7 +210,7 @@ check "B-43 a deadline during a container's create, then once more" too_late
 remove_pod debugged
 check "nothing is left of it" node_is_clean
 
-# Of the process that containerd has for a pod; its containers end with it.
+# killed: kills the process that containerd has for a pod; its containers end with it.
 killed() {
     local name pid shim
     run_pod killed anchorhold "$model"

@@ -65,7 +65,7 @@ pong" "$filter | $writable" sh -c "$server"
     check "stderr is the command's, $posture" same err "$(in_cell says 2>&1 >/dev/null)"
 done
 
-# Where the relay is the first process it is the one to find the command.
+# The relay, where it is the first process, is the one that looks for the command.
 relayed=$(asks_for model)
 red check "C-60 a command that is not there" ends_with 127 "$relayed" /nonexistent
 red check "C-60 a file that is no program" ends_with 126 "$relayed" /etc/passwd

@@ -81,7 +81,7 @@ def text_of(path):
 
 
 def received_terminal(listener):
-    """What a console socket is sent: the terminal's master; reads it to its end."""
+    """Takes the terminal's master from a console socket, and reads it to its end."""
     peer, _ = listener.accept()
     fds = array.array("i")
     _, control, _, _ = peer.recvmsg(64, socket.CMSG_SPACE(fds.itemsize))

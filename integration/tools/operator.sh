@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an operator asks at three in the morning is answered: which runs there are, what holds for
-# one, what would hold for a bundle, what this host can do, and what a crash left.
+# The subcommands answer what an operator asks at three in the morning: which runs there are, what
+# holds for one, what would hold for a bundle, what this host can do, and what a crash left.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -135,7 +135,7 @@ check "a format must be said" is_refused_with "anchorhold: import: usage: anchor
 
 # ---- help ---------------------------------------------------------------------------------------
 
-# Where nothing works: a broken policy, no runtime, and no directory for the state.
+# helpless: calls us where nothing works: a broken policy, no runtime, no directory for the state.
 printf '{' >"$lab/broken.json"
 helpless() {
     "$runtime" --ah-policy "$lab/broken.json" --ah-runtime /nowhere --ah-state /nowhere "$@" </dev/null

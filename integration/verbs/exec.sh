@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is executed later is as confined as what was started: no proxy, no network capability,
-# no descriptor that reaches out; the profile's variables; the engine's file untouched.
+# A command that exec runs later is as confined as the first one: no proxy, no network capability, no
+# descriptor that reaches out; the profile's variables; the engine's file untouched.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"

@@ -137,7 +137,7 @@ echo '{' >"$lab/broken.json"
 wrong --ah-policy "$lab/broken.json" --ah-runtime "$plain_runtime"
 cp "$lab/policy.json" "$lab/writable.json" && chmod 666 "$lab/writable.json"
 wrong --ah-policy "$lab/writable.json" --ah-runtime "$plain_runtime"
-# What Docker's shell makes of a path with a blank.
+# Docker's shell splits a path with a blank.
 check "a path that a shell has split starts nothing" same "" \
     "$(run_own --ah-policy "$lab/my" policy.json "${it[@]}" | grep '^it ')"
 check "R21 without a policy file at the default place nothing is open" same "it 0" \

@@ -13,7 +13,7 @@ remember_kernel
 hook=$lab/libexec/anchorhold/anchorhold-hook
 log=$lab/log.json
 
-# What the command sees of the network, and that it ran at all.
+# The command prints that it ran, and the links that it sees.
 look=(sh -c 'echo ran; for link in /sys/class/net/*; do
     [ -e $link/flags ] && echo "${link##*/} $(($(cat $link/flags) & 1))"; done; exec sleep infinity')
 
