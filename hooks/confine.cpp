@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a namespace is confined. Everything that is changed is read back.
+// Confines a namespace. Everything that is changed is read back.
 //
 // 1. The table is loaded first. So a link that appears while we look gets nothing. If a table of
 //    ours stands in a namespace that should be new, the namespace is another run's, and nothing in

@@ -32,7 +32,7 @@ Status ensure_table(net::Conversations& inside, const nft::InsidePlan& plan, Mom
                     bool must, Confinement& confined);
 // Brings loopback up, removes unplanned links and refuses listeners. ensure_table() is called
 // first. Where an engine made the network (in place), links and listeners are only noted and stay:
-// there the table is what holds.
+// the table confines the run there.
 Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
                  const state::Deadline& deadline, Confinement& confined);
 

@@ -100,7 +100,7 @@ Status unplug(const state::StateDir& state, Record& record)
 
 Status unplug_orphan(const state::StateDir& state, const RunKey& key)
 {
-    // Nothing says what it was, so all that can bear the key goes.
+    // No record tells its posture, so everything that can bear the key is removed.
     AH_CHECK(remove_from_host(state, {.key = key.text(),
                                       .posture = Posture::filtered,
                                       .technique = Technique::veth,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a planned run becomes an enforced one. The order matters:
+// Makes a planned run an enforced one. The order matters:
 //
 // 1. Who calls: the record must be planned, the hook must be in the shim's namespaces, and the shim
 //    must live (check_caller).

@@ -285,7 +285,7 @@ TEST_CASE("who finds nothing is told whether it is the routes, the runs, or both
     CHECK(reserved(state, key_of(2), "10.0.0.0/28", {routed("10.0.0.8/29"), links[0]}) ==
           "the pool 10.0.0.0/28 is used up: 2 runs are live, and the rest is routed: 10.0.0.8/29");
     CHECK(reserved(state, key_of(2), "10.1.0.0/29", {routed("10.1.0.0/16")}) ==
-          // What is held lies elsewhere.
+          // The reservations lie elsewhere.
           "every subnet of the pool 10.1.0.0/29 is routed: 10.1.0.0/16");
 }
 
