@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a namespace is confined. Everything that is changed is read back.
+// Confines a namespace. Everything that is changed is read back.
 //
 // 1. The table is loaded first. So a link that appears while we look gets nothing. If a table of
 //    ours stands in a namespace that should be new, the namespace is another run's, and nothing in
@@ -74,8 +74,8 @@ Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confinement
     return {};
 }
 
-Status hold_table_in(net::Netlink& nftables, const nft::InsidePlan& plan, Moment moment,
-                     Confinement& confined)
+Status ensure_table_in(net::Netlink& nftables, const nft::InsidePlan& plan, Moment moment,
+                       Confinement& confined)
 {
     AH_TRY(const nft::Ruleset planned, nft::expected_inside(plan));
     AH_TRY(const nft::Ruleset before, nft::ask_all(nftables, nft::inside_table()));
@@ -215,10 +215,10 @@ bool Confinement::has(std::string_view word) const
     return std::ranges::find(verified, word) != verified.end();
 }
 
-Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
-                  Confinement& confined)
+Status ensure_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
+                    bool must, Confinement& confined)
 {
-    auto done = inside.nftables ? hold_table_in(*inside.nftables, plan, moment, confined)
+    auto done = inside.nftables ? ensure_table_in(*inside.nftables, plan, moment, confined)
                                 : Status(std::unexpected(inside.nftables.error()));
     if (!done && (must || !is_unavailable(done.error())))
         return done;

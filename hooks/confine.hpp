@@ -19,20 +19,20 @@ enum class Moment : std::uint8_t {
 };
 
 struct Confinement {
-    std::vector<std::string> verified; // the words for what was seen to hold
-    std::vector<std::string> notes;    // what was found, and what was taken away
-    bool loaded = false;               // the table was loaded just now, and remembers nothing yet
+    std::vector<std::string> verified;     // the words for what was seen to hold
+    std::vector<std::string> notes;        // what was found, and what was taken away
+    bool loaded = false;                   // the table was loaded just now, and keeps nothing yet
     bool has(std::string_view word) const; // whether `verified` has the word
 };
 
-// Makes the table inside stand as planned: loads it unless it does. With `must` any failure is an
-// error, because the table stood before. Without `must` it is no error that the kernel has no
-// nf_tables, or that we may not load one: the word is then not in `verified`.
-Status hold_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment, bool must,
-                  Confinement& confined);
-// Brings loopback up, removes unplanned links and refuses listeners. hold_table() is called first.
-// Where an engine made the network (in place), links and listeners are only noted and stay: there
-// the table is what holds.
+// Loads the table inside unless it stands as planned. With `must` any failure is an error, because
+// the table stood before. Without `must` it is no error that the kernel has no nf_tables, or that
+// we may not load one: the word is then not in `verified`.
+Status ensure_table(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
+                    bool must, Confinement& confined);
+// Brings loopback up, removes unplanned links and refuses listeners. ensure_table() is called
+// first. Where an engine made the network (in place), links and listeners are only noted and stay:
+// the table confines the run there.
 Status empty_out(net::Conversations& inside, const nft::InsidePlan& plan, Moment moment,
                  const state::Deadline& deadline, Confinement& confined);
 

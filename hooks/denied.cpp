@@ -40,7 +40,7 @@ Status note_denied(Record& record, net::Conversations& inside)
         return {};
     if (!inside.nftables)
         return std::unexpected(inside.nftables.error());
-    AH_TRY(const rules::DeniedSet seen, ask_table(*inside.nftables), "read what was refused");
+    AH_TRY(const rules::DeniedSet seen, ask_table(*inside.nftables), "read what was denied");
     rules::add_denied(record, seen);
     return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the denied connections of a filtered run into its record, as the table in its namespace
-// remembers them.
+// keeps them.
 #pragma once
 
 #include "hooks/net/netns.hpp"

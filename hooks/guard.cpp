@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run is confined again after create. Docker from 28 on, podman with a user namespace, and
-// `docker network connect` plug interfaces in after create has returned. So the namespace is looked
-// at again before `start` (guard), and while the run lives (hold, from gc). In order:
+// Checks a run's network again after create, and restores what was taken away. Docker from 28 on,
+// podman with a user namespace, and `docker network connect` plug interfaces in after create has
+// returned. So the namespace is checked before `start` (the word `guard`), and by gc while the run
+// lives (the word `hold`, tables only). In order:
 //
 // 1. The record must be that of an enforced run, and the namespace the one that was confined.
 // 2. A container in a pod has no network of its own: the run that holds its pod's network is
@@ -76,7 +77,7 @@ void keep_denied(const state::StateDir& state, Record& record, net::Conversation
     const Record found = record;
     const auto noted = note_denied(record, inside);
     if (!noted && noted.error().number != ENOENT) // ENOENT: there is no table
-        confined.notes.push_back("what was refused is not known: " + noted.error().what);
+        confined.notes.push_back("what was denied is not known: " + noted.error().what);
     if (record != found)
         (void)state.write(record); // if this fails, the next write saves it; the table matters more
 }
@@ -105,17 +106,17 @@ Status follow_changes(const state::StateDir& state, Record& record, net::Convers
     return before.empty() ? Status() : nft::drop_guests(state, record, std::move(before), deadline);
 }
 
-// Makes the tables of an enforced run stand, inside and at the host.
-Status hold_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
-                  const state::Deadline& deadline, Confinement& confined)
+// Loads those tables of an enforced run again, inside and at the host, that do not stand any more.
+Status restore_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
+                     const state::Deadline& deadline, Confinement& confined)
 {
     const bool stood = claims(record, verified::drop_table);
-    AH_CHECK(hold_table(inside, inside_plan(record), Moment::starting, stood, confined));
+    AH_CHECK(ensure_table(inside, inside_plan(record), Moment::starting, stood, confined));
     if (confined.loaded)
         rules::begin_denied_anew(record);
     if (!record.network)
         return {};
-    AH_TRY(const nft::HostRulesFound held, nft::hold_host_rules(state, record, deadline));
+    AH_TRY(const nft::HostRulesFound held, nft::restore_host_rules(state, record, deadline));
     if (held == nft::HostRulesFound::restored)
         confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
     return {};
@@ -167,7 +168,7 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
         return {};
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (scope == Scope::tables && record.network && record.host_netns != here)
-        return {}; // the run's host rules are in another namespace; gc over there holds the run
+        return {}; // the run's host rules are in another namespace; gc over there restores them
     AH_TRY(const net::Netns netns, same_namespace(record));
     if (record.technique == Technique::pod)
         return confine_pod_again(state, record, scope, deadline);
@@ -176,7 +177,7 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
     Confinement confined;
     keep_denied(state, record, inside, confined);
     AH_CHECK(follow_changes(state, record, inside, deadline, confined));
-    AH_CHECK(hold_rules(state, record, inside, deadline, confined));
+    AH_CHECK(restore_rules(state, record, inside, deadline, confined));
     if (scope != Scope::tables) {
         const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
         AH_CHECK(check_link(record, inside, deadline, &confined.notes));
@@ -188,8 +189,8 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
 
 } // namespace
 
-Result<Record> hold_pod(const state::StateDir& state, const Record& member,
-                        const FileIdentity& netns, const state::Deadline& deadline)
+Result<Record> confine_pod_network(const state::StateDir& state, const Record& member,
+                                   const FileIdentity& netns, const state::Deadline& deadline)
 {
     AH_TRY(const Holder holder, holder_of(member));
     AH_CHECK(confine_again(state, holder.key, holder.generation, Scope::links, deadline),
@@ -202,14 +203,14 @@ Result<Record> hold_pod(const state::StateDir& state, const Record& member,
     return record;
 }
 
-Status guard(const state::StateDir& state, const RunKey& key, std::string_view generation,
-             const state::Deadline& deadline)
+Status check_before_start(const state::StateDir& state, const RunKey& key,
+                          std::string_view generation, const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::everything, deadline);
 }
 
-Status hold(const state::StateDir& state, const RunKey& key, std::string_view generation,
-            const state::Deadline& deadline)
+Status restore_tables(const state::StateDir& state, const RunKey& key, std::string_view generation,
+                      const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::tables, deadline);
 }

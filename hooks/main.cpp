@@ -9,8 +9,8 @@
 //   down     poststop; exits 0 even when it fails, because gc removes what it left
 //
 // The shim, which has no netlink, calls it for the rest:
-//   guard    before `start`
-//   hold     from gc
+//   guard    before `start`: checks the network again
+//   hold     from gc: checks the tables again, and restores what was flushed
 //   unplug   in a teardown; the caller holds the run's lock
 //   denials  writes the denied connections so far into the record
 //   sweep    removes what no record names, and prints it, a line each
@@ -87,7 +87,7 @@ Status run_guard(const Call& call, const RunKey& key)
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
     AH_TRY(const state::StateDir state, open_state(call));
-    return guard(state, key, call.generation, state::Deadline(patience));
+    return check_before_start(state, key, call.generation, state::Deadline(patience));
 }
 
 Status run_hold(const Call& call, const RunKey& key)
@@ -95,7 +95,7 @@ Status run_hold(const Call& call, const RunKey& key)
     AH_CHECK(die_with_parent());
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
     AH_TRY(const state::StateDir state, open_state(call));
-    return hold(state, key, call.generation, state::Deadline(patience));
+    return restore_tables(state, key, call.generation, state::Deadline(patience));
 }
 
 Status run_down(const Call& call, const RunKey& key)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run is connected. At no moment does the container reach more than it was granted.
+// Connects a run. At no moment does the container reach more than it was granted.
 //
 // 1. plug_in() makes the pair of links, with both ends down, and loads the host's rules. In place,
 //    the engine has made the links, and plug_in() looks at them.

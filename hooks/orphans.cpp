@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How orphans are found:
+// Finds orphans:
 //
 // 1. List everything of ours that stands, by key (look_around).
 // 2. Leave out what a run has a folder for (leave_out_runs).

@@ -87,7 +87,7 @@ Status remove_leftover(net::Netlink& route, const std::string& name)
 Status unplug(const state::StateDir& state, Record& record)
 {
     if (const auto noted = note_denied(state, record); !noted)
-        record.advice.push_back("what was refused is not known: " + noted.error().what);
+        record.advice.push_back("what was denied is not known: " + noted.error().what);
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (here != record.host_netns) {
         AH_CHECK(check_all_gone(record));
@@ -100,7 +100,7 @@ Status unplug(const state::StateDir& state, Record& record)
 
 Status unplug_orphan(const state::StateDir& state, const RunKey& key)
 {
-    // Nothing says what it was, so all that can bear the key goes.
+    // No record tells its posture, so everything that can bear the key is removed.
     AH_CHECK(remove_from_host(state, {.key = key.text(),
                                       .posture = Posture::filtered,
                                       .technique = Technique::veth,

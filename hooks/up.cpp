@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a planned run becomes an enforced one. The order matters:
+// Makes a planned run an enforced one. The order matters:
 //
 // 1. Who calls: the record must be planned, the hook must be in the shim's namespaces, and the shim
 //    must live (check_caller).
@@ -83,7 +83,7 @@ Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Re
     Confinement confined;
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     const nft::InsidePlan plan = inside_plan(record);
-    AH_CHECK(hold_table(inside, plan, Moment::created, false, confined));
+    AH_CHECK(ensure_table(inside, plan, Moment::created, false, confined));
     if (!confined.has(verified::drop_table))
         AH_CHECK(check_nobody_elses(state, record, netns.identity));
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
@@ -100,7 +100,7 @@ Status connect_namespace(const state::StateDir& state, const net::Netns& netns, 
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     AH_CHECK(plug_in(state, record, netns, inside, deadline));
     const nft::InsidePlan plan = inside_plan(record);
-    AH_CHECK(hold_table(inside, plan, Moment::created, true, confined));
+    AH_CHECK(ensure_table(inside, plan, Moment::created, true, confined));
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
     AH_CHECK(open_link(record, inside, deadline));
     auto probed = probe_brokers(record, netns, deadline);
@@ -122,7 +122,7 @@ Status connect_namespace(const state::StateDir& state, const net::Netns& netns, 
 Status join_pod(const state::StateDir& state, const net::Netns& netns, Record& record,
                 const state::Deadline& deadline)
 {
-    AH_TRY(const Record holder, hold_pod(state, record, netns.identity, deadline));
+    AH_TRY(const Record holder, confine_pod_network(state, record, netns.identity, deadline));
     for (const std::string& word : holder.verified) {
         const bool held = word == verified::drop_table || word == verified::links ||
                           word == verified::host_rules || word == verified::route;

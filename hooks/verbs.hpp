@@ -16,21 +16,21 @@ namespace anchorhold {
 Status up(const state::StateDir& state, const RunKey& key, std::string_view generation,
           const Result<state::ContainerState>& told, const state::Deadline& deadline);
 
-// Confines the container again before `start`, when its namespace shows more than loopback. A
-// failure leaves the record enforced: the container's first process still owns the run, and the
-// next `start` asks again.
-Status guard(const state::StateDir& state, const RunKey& key, std::string_view generation,
-             const state::Deadline& deadline);
+// Runs as `guard`. Confines the container again before `start`, when its namespace shows more than
+// loopback. A failure leaves the record enforced: the container's first process still owns the run,
+// and the next `start` asks again.
+Status check_before_start(const state::StateDir& state, const RunKey& key,
+                          std::string_view generation, const state::Deadline& deadline);
 
-// Checks the tables inside and at the host while the container runs. Loads a table again if
-// somebody took it away, and notes that in the record.
-Status hold(const state::StateDir& state, const RunKey& key, std::string_view generation,
-            const state::Deadline& deadline);
+// Runs as `hold`. Checks the tables inside and at the host while the container runs. Loads a table
+// again if somebody took it away, and notes that in the record.
+Status restore_tables(const state::StateDir& state, const RunKey& key, std::string_view generation,
+                      const state::Deadline& deadline);
 
 // Confines again the run that holds the network of a container's pod, and returns its record. Fails
 // unless that run lives, and its network namespace is `netns`.
-Result<Record> hold_pod(const state::StateDir& state, const Record& member,
-                        const FileIdentity& netns, const state::Deadline& deadline);
+Result<Record> confine_pod_network(const state::StateDir& state, const Record& member,
+                                   const FileIdentity& netns, const state::Deadline& deadline);
 
 // Runs as the poststop hook. Tears the run down if the container is gone, or ends within a second.
 Result<state::TeardownOutcome> down(const state::StateDir& state, const RunKey& key,

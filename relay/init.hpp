@@ -67,21 +67,21 @@ enum class Word : uint8_t {
     refused, // the relay has given up and said why
     none,    // the relay ended without a word
 };
-// In the relay: tells the command's process to go, or that the relay has given up and said why.
-// A process that was killed meanwhile is reaped by the relay.
+// Tells the command's process to go, or that the relay has given up and said why. The relay calls
+// it. A process that was killed meanwhile is reaped by the relay.
 void give_word(Start& start, Word word);
-// In the command's process: waits for the relay's word. Where the process was forked, it gets a
-// session of its own and the terminal. Returns `none` when the relay ended without a word.
+// Waits for the relay's word. The command's process calls it. Where the process was forked, it gets
+// a session of its own and the terminal. Returns `none` when the relay ended without a word.
 Word await_word(const Start& start);
 
-// In the relay of step-aside mode: starts a session without a terminal, and changes the first
-// letter of `name`, which is argv[0], to '@'. systemd's last sweep waits for processes that TERM
-// did not end, 90 s by default. It passes over processes of root whose name begins with '@' (its
+// Starts a session without a terminal, for the relay in step-aside mode. Changes the first letter
+// of `name`, which is argv[0], to '@'. systemd's last sweep waits for processes that TERM did not
+// end, 90 s by default. It passes over processes of root whose name begins with '@' (its
 // documentation, "Root Storage Daemons").
 void step_aside(char* name);
 
-// In the relay: closes the descriptors from 3 on that it inherited, and raises RLIMIT_NOFILE to its
-// hard limit.
+// Closes the descriptors from 3 on that the relay inherited, and raises RLIMIT_NOFILE to its hard
+// limit.
 void leave_inheritance(const Start& start);
 // Drops every capability, and every way to gain one.
 Failure drop_privileges();

@@ -67,9 +67,9 @@ struct Record {
     // The part of `drops` counted by tables that were replaced since.
     std::uint64_t drops_before = 0;
     std::vector<rules::Denied> denied;     // oldest first
-    bool more_denied = false;              // not all were remembered: there may be more
+    bool more_denied = false;              // not all were kept: there may be more
     std::optional<rules::Network> network; // of a sealed or filtered run
-    std::string delegate;                  // absolute path of the runtime
+    std::string delegate;                  // absolute path of the runtime; the word is the format's
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
     std::string boot_id;

@@ -89,7 +89,7 @@ std::vector<rules::Denied> by_time(std::vector<rules::Denied> denied)
     return denied;
 }
 
-constexpr const char* may_be_more = "there may be more: only so many can be remembered";
+constexpr const char* may_be_more = "there may be more: only so many are kept";
 
 void add_reaches(std::string_view verb, const std::vector<rules::Reach>& reaches,
                  std::vector<std::string>& lines)
@@ -116,7 +116,7 @@ std::vector<std::string> network_lines(const std::optional<rules::Network>& netw
     return lines;
 }
 
-std::vector<std::string> refused_lines(const Record& record)
+std::vector<std::string> denied_lines(const Record& record)
 {
     std::vector<std::string> lines;
     if (record.drops != 0)
@@ -249,7 +249,7 @@ std::string render_record(const Record& record)
                {"when a broker is lost", one(record.on_broker_lost)},
                {"endpoints", endpoint_lines(record.endpoints)},
                {"network", network_lines(record.network)},
-               {"refused", refused_lines(record)},
+               {"denied", denied_lines(record)},
                {"verified", one(joined(record.verified))},
                {"voids", all(record.voids)},
                {"other channels", all(record.other_channels)},

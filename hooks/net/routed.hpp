@@ -10,7 +10,7 @@
 #pragma once
 
 #include "hooks/net/netlink.hpp"
-#include "hooks/state/subnets.hpp"
+#include "hooks/state/routed_range.hpp"
 
 namespace anchorhold::net {
 

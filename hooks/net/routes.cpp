@@ -10,6 +10,7 @@
 #include "hooks/net/routes.hpp"
 
 #include "hooks/net/netlink_request.hpp"
+#include "schema/run_key.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hooks/net/links.hpp"
-#include "hooks/state/subnets.hpp"
+#include "hooks/state/routed_range.hpp"
 
 #include <optional>
 #include <string>

@@ -92,8 +92,8 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
     return load_and_compare(nftables, host_run(record));
 }
 
-Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Record& record,
-                                       const state::Deadline& deadline)
+Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Record& record,
+                                          const state::Deadline& deadline)
 {
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));

@@ -21,8 +21,8 @@ enum class HostRulesFound : std::uint8_t {
 };
 // Loads the host's rules again if they do not stand as planned, for example after `nft flush
 // ruleset`. Returns what it found.
-Result<HostRulesFound> hold_host_rules(const state::StateDir& state, const Record& record,
-                                       const state::Deadline& deadline);
+Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Record& record,
+                                          const state::Deadline& deadline);
 
 // Drops the rules for the addresses `gone`, which a run in place no longer has. The next container
 // with such an address is not ours. Keeps the addresses that another run claims.

@@ -27,7 +27,8 @@ struct HostRun {
     rules::Network network;                // veth: its subnet; in_place: its guest addresses
 };
 
-// How much of what a run of this kind needs is in the shared table, elements left out.
+// The part of the shared table that stands, of all that a run of this kind needs. Elements are left
+// out.
 enum class SharedTable : std::uint8_t {
     missing,   // not even the part that a sealed run needs
     untracked, // all but the chains that track connections

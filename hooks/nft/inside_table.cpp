@@ -28,7 +28,7 @@
 //    fool it either: it lets through what `fib` calls local after the DNAT, and does not ask to
 //    which link the packet was routed before. Its order is: answers, the broker, what is always
 //    denied, the deny list, the allow list.
-// 5. Filtered remembers what it denies, but only tcp and udp. Other protocols have no ports, and
+// 5. Filtered keeps what it denies, but only tcp and udp. Other protocols have no ports, and
 //    their bytes would be read as ports.
 //
 // A container with CAP_NET_ADMIN could change this table, and then do what it likes inside. Packets
@@ -174,7 +174,7 @@ void accept_discovery(Steps& steps, const char* chain, std::uint8_t router_messa
         steps.push_back(inside_rule(chain).protocol(icmp6).icmp6_type().equals(type).accept());
 }
 
-// The sets of a filtered run's table, without the remembered ones.
+// The sets of a filtered run's table, without those of what it denies.
 struct Sets {
     std::vector<std::pair<Set, std::vector<Element>>> all;
 
@@ -215,8 +215,8 @@ void add_sets(Steps& steps, const Sets& sets)
         steps.push_back(add_set(table, set, Making::exclusive));
         append(steps, add_elements(table, set.name, elements, Making::exclusive));
     }
-    steps.push_back(add_set(table, {"denied4", Keys::reach4, Kind::remembered}, Making::exclusive));
-    steps.push_back(add_set(table, {"denied6", Keys::reach6, Kind::remembered}, Making::exclusive));
+    steps.push_back(add_set(table, {"denied4", Keys::reach4, Kind::denied}, Making::exclusive));
+    steps.push_back(add_set(table, {"denied6", Keys::reach6, Kind::denied}, Making::exclusive));
 }
 
 void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)

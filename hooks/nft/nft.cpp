@@ -160,7 +160,7 @@ std::uint32_t flags_of(const Set& set, const Shape& shape)
     switch (set.kind) {
     case Kind::single: return parts;
     case Kind::ranges: return parts | NFT_SET_INTERVAL;
-    case Kind::remembered: return parts | NFT_SET_EVAL | NFT_SET_TIMEOUT;
+    case Kind::denied: return parts | NFT_SET_EVAL | NFT_SET_TIMEOUT;
     }
     return parts;
 }
@@ -285,7 +285,7 @@ net::Step add_set(const Table& table, const Set& set, Making making)
     }
     if (set.keys == Keys::link)
         set_host_order(made.get());
-    if (set.kind == Kind::remembered) {
+    if (set.kind == Kind::denied) {
         nftnl_set_set_u32(made.get(), NFTNL_SET_DESC_SIZE, most_denied_in_set);
         nftnl_set_set_u64(made.get(), NFTNL_SET_TIMEOUT, denied_ms);
     }

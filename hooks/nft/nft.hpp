@@ -47,9 +47,9 @@ enum class Keys : std::uint8_t {
     reach6,
 };
 enum class Kind : std::uint8_t {
-    single,     // each element is one key
-    ranges,     // an element may be a range of keys
-    remembered, // rules add the keys, and each ends after denied_ms
+    single, // each element is one key
+    ranges, // an element may be a range of keys
+    denied, // rules add the keys, and each ends after denied_ms
 };
 struct Set {
     std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No line shows the elements of a remembered set, or a counter's number: they change while the run
+// No line shows the elements of a denied set, or a counter's number: they change while the run
 // lives and are no part of a plan.
 #include "hooks/nft/ruleset.hpp"
 

@@ -13,7 +13,7 @@ namespace anchorhold::nft {
 
 struct Ruleset {
     std::vector<std::string> ours;     // a line per table, chain, set and rule, in that order
-    std::vector<std::string> elements; // of our sets without the remembered ones, sorted
+    std::vector<std::string> elements; // of our sets without the denied ones, sorted
     std::vector<std::string> others;   // every other table, such as "ip nat"
     friend bool operator==(const Ruleset&, const Ruleset&) = default;
 };
@@ -43,7 +43,7 @@ Result<std::uint32_t> ask_generation(net::Netlink& nftables); // for nft::begin(
 
 // Adds up the packets that the counters of these rules have counted.
 Result<std::uint64_t> count_packets(std::span<const net::Message> rules);
-// Reads the elements of a remembered set, oldest attempt first. `now` is in seconds since the
+// Reads the elements of a denied set, oldest attempt first. `now` is in seconds since the
 // epoch.
 Result<std::vector<rules::Denied>> read_denied(std::span<const net::Message> listed,
                                                std::int64_t now);

@@ -249,7 +249,7 @@ Status StateDir::write_last(Record record) const
         return written;
     record.more_denied = record.more_denied || !record.denied.empty();
     record.denied.clear();
-    record.advice = {"its advice, and what it was refused, grew too long to be kept"};
+    record.advice = {"its advice, and what it was denied, grew too long to be kept"};
     return write(record);
 }
 

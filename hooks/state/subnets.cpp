@@ -17,11 +17,6 @@ constexpr std::uint32_t subnet_size = 4;
 constexpr std::string_view suffix = "/30";
 constexpr std::size_t most_named = 5; // routes that an error names
 
-std::uint32_t mask_of(unsigned length)
-{
-    return length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
-}
-
 std::string folder_of(const StateDir& state)
 {
     return state.path() + "/subnets";
@@ -82,11 +77,6 @@ Result<bool> try_hold(const std::string& path, const RunKey& key, std::string_vi
     return made == 0;
 }
 
-bool overlap(const RoutedRange& range, const rules::Subnet& subnet)
-{
-    return range.base <= subnet.base + (subnet_size - 1) && subnet.base <= range.last();
-}
-
 std::string names_of(const std::vector<RoutedRange>& ranges)
 {
     std::string text;
@@ -133,42 +123,6 @@ std::unexpected<Error> used_up(const StateDir& state, const rules::Prefix& pool,
 }
 
 } // namespace
-
-RoutedRange RoutedRange::of(const rules::Prefix& prefix)
-{
-    std::uint32_t base = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-        base = (base << 8) | prefix.bytes()[i];
-    return {base, prefix.length(), 0};
-}
-
-std::uint32_t RoutedRange::last() const
-{
-    return base | ~mask_of(length);
-}
-
-std::string RoutedRange::text() const
-{
-    return rules::dotted(base) + "/" + std::to_string(length);
-}
-
-RoutedList::RoutedList(std::vector<RoutedRange> ranges)
-{
-    std::ranges::sort(ranges, [](const RoutedRange& one, const RoutedRange& other) {
-        return one.base != other.base ? one.base < other.base : one.length < other.length;
-    });
-    for (const RoutedRange& range : ranges) {
-        if (ranges_.empty() || range.base > ranges_.back().last())
-            ranges_.push_back(range);
-    }
-}
-
-std::optional<RoutedRange> RoutedList::touching(const rules::Subnet& subnet) const
-{
-    // The ranges are disjoint. The first one that does not end before the subnet decides.
-    const auto found = std::ranges::lower_bound(ranges_, subnet.base, {}, &RoutedRange::last);
-    return found != ranges_.end() && overlap(*found, subnet) ? std::optional(*found) : std::nullopt;
-}
 
 Result<Walk> Walk::through(const rules::Prefix& pool, const RunKey& key)
 {

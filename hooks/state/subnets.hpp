@@ -14,6 +14,7 @@
 // The caller holds the run's lock. This code links no libmnl.
 #pragma once
 
+#include "hooks/state/routed_range.hpp"
 #include "hooks/state/state_dir.hpp"
 #include "schema/rules/network.hpp"
 
@@ -24,30 +25,6 @@
 #include <vector>
 
 namespace anchorhold::state {
-
-// A range of IPv4 addresses that one of the host's routes already takes: "10.0.0.0/8".
-struct RoutedRange {
-    std::uint32_t base = 0; // host byte order; the bits behind `length` are 0
-    unsigned length = 32;   // of the prefix, 0 to 32
-    unsigned link = 0;      // the route's link index; 0: it has several links, or none
-    static RoutedRange of(const rules::Prefix& prefix); // `prefix` is an IPv4 one
-    std::uint32_t last() const;                         // the range's last address
-    std::string text() const;                           // "10.0.0.0/8"
-    friend bool operator==(const RoutedRange&, const RoutedRange&) = default;
-};
-
-// A list of ranges in which one can look a subnet up. Leaves out a range that lies within another.
-// Pure.
-class RoutedList {
-public:
-    RoutedList() = default;
-    explicit RoutedList(std::vector<RoutedRange> ranges);
-    std::optional<RoutedRange> touching(const rules::Subnet& subnet) const;
-    const std::vector<RoutedRange>& ranges() const noexcept { return ranges_; }
-
-private:
-    std::vector<RoutedRange> ranges_; // disjoint, ascending
-};
 
 // The walk is the order in which one run tries the places of a pool. It goes upwards from a place
 // that the run's key names, and round at the end. So the first try is as good with a thousand runs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run is torn down. Everything happens under the run's lock.
+// Tears a run down. Everything happens under the run's lock.
 //
 // 1. Ownership: is_foreign() and has_live_owner() decide whether the run may be removed at all.
 // 2. The record is marked ended, or failed if the run never was enforced.

@@ -57,7 +57,7 @@ make_agents_image() {
         [[ $file != /* ]] || cp -L --parents "$file" "$image"
     done
     echo 'agent:x:1000:1000::/home/agent:/bin/sh' >"$image/etc/passwd"
-    # What the model has run. A word that is nowhere else shows that it was.
+    # The program that the model runs. A word that is nowhere else shows that it ran.
     secret=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
     cat >"$image/agents/look" <<LOOK
 outside=\$(timeout 5 bash -c ': </dev/tcp/1.1.1.1/443 && echo reached' 2>&1 | sed -n '\$s/.*: //; \$p')
@@ -94,7 +94,7 @@ agent_policy() {
              endpoints: [{name: "model", listen: 8080, to: "'"$1"'"}]}}} + '"${2:-{\}}"
 }
 
-# What engines add to a bundle.
+# The members that engines add to a bundle.
 like_an_engine='.root.path = "'$image'" | .process.cwd = "/home/agent"
     | .process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
     | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
@@ -112,7 +112,7 @@ agent_bundle() { # AGENT [FILTER]
     bundle "$1" "$like_an_engine${2:+ | $2}" "${words[@]}" "Look around."
 }
 
-# What reached the world outside, whoever asked.
+# Prints how many packets reached the world outside, whoever sent them.
 packets_outside() {
     nsenter --net=/run/netns/internet awk '$1 == "Ip:" && !seen++ { next } $1 == "Ip:" { print $4 }' \
         /proc/net/snmp
@@ -193,7 +193,7 @@ judge_agent() {
             grep -E "^$lookups look-ups answered" <(counted)
         check "$title: nobody else heard of it, run $number" same "$packets" "$(packets_outside)"
     done
-    printf '# %s, below %s: %s ms (median of %d); %s\n' "$title" "$delegate" \
+    printf '# %s, below %s: %s ms (median of %d); %s\n' "$title" "$plain_name" \
         "$(printf %s "$times" | median)" $runs "$(counted)"
 }
 
@@ -212,7 +212,7 @@ judge_control() { # AGENT TITLE START LINKS
     check "$title: the proxy heard the prompt" contains "$(<"$lab/proxy.log")" \
         "POST http://127.0.0.1:8080/v1/"
     check "$title: the world was asked" [ "$packets" -lt "$(packets_outside)" ]
-    echo "# $title, below $delegate: $took ms"
+    echo "# $title, below $plain_name: $took ms"
 }
 
 # ---- the cells ----------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ COMMAND = "sh /agents/look"
 
 
 def last_line(content):
-    """Of a tool's result, which is a string or a list of parts; agents put words of theirs before."""
+    """Returns the text of a tool's result: a string or a list of parts, after the agent's words."""
     if not isinstance(content, str):
         content = "".join(part.get("text", "") for part in content)
     return content.rstrip("\n").split("\n")[-1]
@@ -56,7 +56,7 @@ class Handler(broker.Handler):
         self.send_error(403)
 
     def decide(self, results, tools, known):
-        """What to say, and the tool to call instead, if any; the log gets to know."""
+        """Returns the answer, and the tool to call instead, if any; writes both into the log."""
         tool = next((name for name in known if name in tools), None)
         said = last_line(results[-1]) if results else None
         turn = {"turn": "answer" if said else "call" if tool else "aside"}

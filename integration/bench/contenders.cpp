@@ -87,7 +87,7 @@ int listening_socket(const Address& address)
     _exit(127);
 }
 
-// Of a process and, unless only it counts, all it has started.
+// Returns a process and, unless it alone counts, all that it has started.
 std::vector<pid_t> tree(pid_t root, bool is_alone)
 {
     std::vector<pid_t> found{root};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is measured: nobody in between, over TCP and over the Unix socket, and relays from a TCP port
-// to that socket, each set up as well as it can be.
+// The contenders that are measured: nobody in between, over TCP and over the Unix socket, and
+// relays from a TCP port to that socket, each set up as well as it can be.
 #pragma once
 
 #include "load.hpp"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a link of a run's own costs, at 0, 100 and 1000 live runs. AH_ROUNDS (30) says how often.
+# Measures the cost of a run's own link, at 0, 100 and 1000 live runs. AH_ROUNDS (30) says how often.
 run_by='meson compile -C BUILD bench-network'
 . "$(dirname "$0")/../lib/lab.sh"
 needs root nft ip /usr/bin/python3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says first.
+// The first message of a client.
 #pragma once
 
 #include "load.hpp"

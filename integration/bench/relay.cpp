@@ -153,7 +153,7 @@ void measure_speed(std::vector<Contender>& contenders, unsigned rounds)
         stop(contender);
 }
 
-// Where the scheduler has nothing to choose, so that only the work itself is left.
+// Measures on one processor. The scheduler has nothing to choose there, so only the work is left.
 void measure_on_one_processor(std::vector<Contender>& contenders, unsigned rounds, pid_t broker)
 {
     constexpr Column columns[] = {small_columns[0], small_columns[1]};

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What we cost: create + start + delete below the runtime alone, below a shim and two hooks that do
-# nothing, and below ours. AH_ROUNDS (50) says how often. Prints a table, asserts no time.
+# Measures our cost: create + start + delete by the runtime alone, with a shim and two hooks that do
+# nothing, and with ours. AH_ROUNDS (50) says how often. Prints a table, asserts no time.
 run_by='meson compile -C BUILD bench'
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip getent ldd /usr/bin/python3
+needs root "${AH_RUNTIME:-runc}" busybox jq ip getent ldd /usr/bin/python3
 enter_lab
 make_rootfs "$lab/rootfs"
 cp "$AH_NOTHING" "$lab/bin/nothing"
@@ -22,7 +22,7 @@ bundle relayed "$(asks_for model)" true
 
 # Not $runtime: a shell would be measured with it.
 ours="$lab/bin/anchorhold --ah-policy $lab/policy.json --ah-state $lab/state"
-echo "create + start + delete, $("$delegate_path" --version | head -1), ${AH_ROUNDS:-50} rounds"
-"$python" "$here/bench/runs.py" "${AH_ROUNDS:-50}" "plain:$lab/b/plain:$delegate_path" \
-    "nothing:$lab/b/nothing:$lab/bin/nothing $delegate_path" \
+echo "create + start + delete, $("$plain_runtime" --version | head -1), ${AH_ROUNDS:-50} rounds"
+"$python" "$here/bench/runs.py" "${AH_ROUNDS:-50}" "plain:$lab/b/plain:$plain_runtime" \
+    "nothing:$lab/b/nothing:$lab/bin/nothing $plain_runtime" \
     "severed:$lab/b/severed:$ours" "relayed:$lab/b/relayed:$ours"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What cannot be honoured is refused before anything starts: one clear error on both channels, exit
-# 1, config.json as it was, nothing left.
+# A wish that cannot be honoured is refused before anything starts: one clear error on both
+# channels, exit 1, config.json as it was, nothing left.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -54,7 +54,7 @@ is_refused() {
     create_bad
     status=$?
     after=$([ ! -f "$bad/config.json" ] || sha256sum "$bad/config.json")
-    [ $status = 1 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$plain_runtime" delete --force bad
     same 1 $status && one_error "$1" "${2:-create bad}: " && same "$before" "$after" &&
         [ ! -e "$lab/seen" ] && [ ! -e "$bad/rootfs/ran" ] && nothing_left
 }
@@ -239,7 +239,7 @@ options=(--frob x)
 red check "R3 C-12 an option nobody knows" is_refused invalid_request create
 options=()
 
-# What later versions bring is refused until then, never taken for something looser.
+# Features of later versions are refused until then, never taken for something looser.
 for wish in '{endpoints: [{name: "model", listen: 80, to: "tcp:host:80"}]}' \
     '{egress: "allowlist", allow: ["*.github.com"]}'; do
     policy "{profiles: {wish: $wish}, default: \"wish\"}"
@@ -278,7 +278,7 @@ stateless() {
     "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/none/state" \
         create --bundle "$bad" bad >"$lab/out" 2>"$lab/err" </dev/null
     status=$?
-    [ $status = 1 ] || "$delegate_path" delete --force bad
+    [ $status = 1 ] || "$plain_runtime" delete --force bad
     same 1 $status && contains "$(<"$lab/err")" "anchorhold: create bad: " &&
         [ ! -e "$lab/seen" ] && nothing_left
 }

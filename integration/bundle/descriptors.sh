@@ -58,7 +58,7 @@ run_with() {
 leads_out() {
     local line
     bundle cell . sh -c "$2"
-    check "without us: $1" contains "$(run_with 3 "$1" "$delegate_path" --preserve-fds 1)" reached
+    check "without us: $1" contains "$(run_with 3 "$1" "$plain_runtime" --preserve-fds 1)" reached
     line=$(run_with 3 "$1" "$runtime" --preserve-fds 1)
     check "refused: $1" is_refusal "$line" 3
     line=$(LISTEN_FDS=1 run_with 3 "$1" "$runtime")
@@ -85,7 +85,7 @@ fi
 
 bundle cell . sh -c 'read -r answer; echo "$answer"'
 check "without us: a socket as stdin" \
-    contains "$(run_with 0 tcp "$delegate_path" 2>&1)" reached
+    contains "$(run_with 0 tcp "$plain_runtime" 2>&1)" reached
 check "refused: a socket as stdin" is_refusal "$(run_with 0 tcp "$runtime")" 0
 
 bundle cell . sh -c 'read -r answer <&3; echo "$answer"'
@@ -109,7 +109,7 @@ exec_with() { # exec_with KIND RUNTIME
         sh -c 'read -r answer <&3; echo "$answer"' 2>&1 </dev/null
 }
 check "without us: exec with a socket of the host's network" \
-    contains "$(exec_with tcp "$delegate_path")" reached
+    contains "$(exec_with tcp "$plain_runtime")" reached
 check "refused: exec with a socket of the host's network" \
     contains "$(exec_with tcp "$runtime")" "anchorhold: exec long: descriptor 3 is a socket"
 check "passes: exec with a file" same reached "$(exec_with file "$runtime")"

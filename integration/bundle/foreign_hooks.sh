@@ -50,7 +50,7 @@ life() {
     hooked "$2" "$3"
     within 60 "$1" create --bundle "$lab/b/$2" "$2" </dev/null >/dev/null 2>&1
     echo "create $?"
-    init=$("$delegate_path" state "$2" 2>/dev/null | jq .pid)
+    init=$("$plain_runtime" state "$2" 2>/dev/null | jq .pid)
     within 60 "$1" start "$2" >/dev/null 2>&1
     echo "start $?"
     [ "${init:-0}" = 0 ] || wait_for_end "$init"
@@ -61,11 +61,11 @@ life() {
 }
 
 for stage in none $stages; do
-    without=$(life "$delegate_path" "plain" "$stage")
+    without=$(life "$plain_runtime" "plain" "$stage")
     with=$(life "$runtime" "ours" "$stage")
     check "C-65 foreign hooks, failing: $stage" same "$without" "$with"
 done
-without=$(life "$delegate_path" plain none)
+without=$(life "$plain_runtime" plain none)
 check "control: the hooks ran" contains "$without" "prestart-1
 prestart-2
 createRuntime-1

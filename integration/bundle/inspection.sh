@@ -30,9 +30,9 @@ mounted() { # mounted SOURCE OPTION...: a filter; at /mnt, or at /file what is n
         options: (\"${*:2}\" | split(\" \"))}]"
 }
 
-# What the bare runtime makes of the bundle called void: its first word must be "reached".
+# is_dangerous: runs the bundle called void by the bare runtime; its first word must be "reached".
 is_dangerous() {
-    contains "$(within 60 "$delegate_path" run --bundle "$lab/b/void" void </dev/null)" reached
+    contains "$(within 60 "$plain_runtime" run --bundle "$lab/b/void" void </dev/null)" reached
 }
 
 is_refused() { # is_refused CODE BEGINNING
@@ -41,7 +41,7 @@ is_refused() { # is_refused CODE BEGINNING
     within 30 "$runtime" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
     status=$?
     line=$(<"$lab/said")
-    [ $status = 1 ] || "$delegate_path" delete --force void
+    [ $status = 1 ] || "$plain_runtime" delete --force void
     same 1 $status && contains "$line" "anchorhold: create void: $2" &&
         contains "$line" " ($1)" && nothing_left
 }
@@ -129,9 +129,9 @@ voids "a root that is the host's" "root.path" ".root = {path: \"$lab/alias\", re
 # The runtime, with something done just before: as an attacker would who won the race.
 after() { # after COMMAND: for what follows; its name says whose table of options it has
     printf '#!/bin/sh\ncase " $* " in *" create "*) %s ;; esac\nexec %s "$@"\n' "$1" \
-        "$delegate_path" >"$lab/bin/$delegate-late"
-    chmod 755 "$lab/bin/$delegate-late"
-    policy "{runtime: \"$lab/bin/$delegate-late\"}"
+        "$plain_runtime" >"$lab/bin/$plain_name-late"
+    chmod 755 "$lab/bin/$plain_name-late"
+    policy "{runtime: \"$lab/bin/$plain_name-late\"}"
 }
 
 # is_swapped PLACE DESTINATION FILTER COMMAND
@@ -295,7 +295,7 @@ loosened() {
     line=$("$runtime" create --bundle "$lab/b/void" void 2>&1 </dev/null)
     status=$?
     chmod "$mode" "$1"
-    [ $status = 1 ] || "$delegate_path" delete --force void
+    [ $status = 1 ] || "$plain_runtime" delete --force void
     same 1 $status && contains "$line" "$2"
 }
 check "a directory above the bundle" loosened "$lab/b" "$lab/b can be written by others than root"

@@ -59,7 +59,7 @@ for document in files(".json") + files(".yaml") + TOML:
 
 
 def ask(policy, *words):
-    """What `check` says; it reads the policy whole and asks nobody about an address."""
+    """Runs `check`, which reads the policy whole and asks nobody about an address."""
     return subprocess.run(
         [SHIM, "--ah-policy", policy, *words, "check", "192.0.2.1"],
         capture_output=True,

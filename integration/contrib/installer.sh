@@ -398,7 +398,7 @@ kill -KILL "$init"
 wait_for_end "$init"
 check "a run that was killed is listed" contains "$(shim runs)" dies
 check "then uninstall goes, and that one is not in its way" contains "$(installer uninstall)" uninstalled
-"$delegate_path" delete --force dies 2>/dev/null # its hook is gone
+"$plain_runtime" delete --force dies 2>/dev/null # its hook is gone
 check "and leaves no program" same "" "$(find "$node/opt" -mindepth 1)"
 
 umount "$node/usr/bin/containerd" "$node/proc"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "$delegate" busybox jq ip nft getent ldd pgrep meson dpkg-buildpackage dh deb-systemd-helper
+needs root "$plain_name" busybox jq ip nft getent ldd pgrep meson dpkg-buildpackage dh deb-systemd-helper
 if [ -z "${AH_LAB_CGROUP:-}" ]; then # inside, the sources may be hidden
     packages=$(mktemp -d)
     trap 'rm -rf "$packages"' EXIT
@@ -134,7 +134,7 @@ init=$("$runtime" show --json dead | jq .init.pid)
 kill -KILL "$init"
 wait_for_end "$init"
 check "a run that was killed does not stand in the way" package --remove anchorhold
-"$delegate_path" delete --force dead 2>/dev/null # its hook is gone
+"$plain_runtime" delete --force dead 2>/dev/null # its hook is gone
 check "only configuration is left" same "$(grep -v '^./usr/' <<<"$installed")" "$(changed)"
 purged_beside_another() {
     : >/usr/local/bin/anchorhold # by meson install, say

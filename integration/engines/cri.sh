@@ -75,7 +75,7 @@ annotations_of() {
         "\(.["dev.anchorhold.egress"]) \(.["dev.anchorhold.require"]) \(.other)"'
 }
 
-# What is wrong with the pod is said when it is run, with a container when that is started.
+# refused_pod: a fault of the pod is told when the pod is run, one of a container when that starts.
 refused_pod() {
     local output
     output=$(run_pod refused anchorhold "$(annotate '"dev.anchorhold.egress": "closed"')" 2>&1) &&

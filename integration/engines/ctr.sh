@@ -22,12 +22,12 @@ start_broker model
 start_broker stepwise AH_STEPS=1
 start_containerd
 for image in cell poor scratch; do in_ctr images import "$lab/$image.tar" >/dev/null; done
-ctr_run "$delegate_path" --rm localhost/cell:1 warm true
+ctr_run "$plain_runtime" --rm localhost/cell:1 warm true
 remember_kernel
 
 # run OPTION... -- IMAGE ID WORD...: below us, to its end.
 cell() { logged ctr_run "$runtime" --rm "$@"; }
-cell_without_us() { logged ctr_run "$delegate_path" --rm "$@"; }
+cell_without_us() { logged ctr_run "$plain_runtime" --rm "$@"; }
 exec_in() { logged in_ctr tasks exec --exec-id "$@"; } # EXEC-ID ID WORD...
 
 # ctr 1.6 leaves off reading when it hears of the end, and on a busy machine what was said last is
@@ -157,7 +157,7 @@ session() { # session RUNTIME OPTION...
     within 60 "$python" "$here/lib/terminal.py" command ctr --namespace "$cgroup" run \
         --runc-binary "$binary" --rm --tty "$@" localhost/cell:1 typed dash 2>&1
 }
-plain_session=$(session "$delegate_path")
+plain_session=$(session "$plain_runtime")
 check "a terminal session reads as without us" same "$plain_session" "$(session "$runtime")"
 check "also when the model is asked for" \
     same "$plain_session" "$(session "$runtime" --annotation "$(asks model)")"
@@ -200,7 +200,7 @@ refused() { # ctr shows our line, and nothing is left
 }
 red check "R7 ctr shows our line" refused
 
-# SIGKILL of the shim while create waits in a hook; ctr has no hooks, so the runtime below waits.
+# SIGKILL of the shim while create waits in a hook; ctr has no hooks, so the runtime waits.
 killed_at_create() {
     local shim
     wait_at_create

@@ -39,7 +39,7 @@ start_broker stepwise AH_STEPS=1
 
 runtimes() {
     local profile
-    jq -n --arg path "$delegate_path" '{plain: {path: $path}}'
+    jq -n --arg path "$plain_runtime" '{plain: {path: $path}}'
     for profile in off model stepwise absent granted sealed open; do
         jq -n --arg name "$profile" --argjson runtime "$(docker_runtime "$profile")" \
             '{($name): $runtime}'
@@ -51,7 +51,7 @@ runtimes() {
 start_containerd
 set_up_docker "$(runtimes | jq -s add)"
 start_docker
-# What a careless image hands to every process; and for user 1000; and one static program.
+# Images: a careless one with proxies for every process, one for user 1000, one static program.
 image() { # image NAME ROOTFS CHANGE...
     local name=$1 rootfs=$2 change changes=()
     shift 2
@@ -125,7 +125,7 @@ privileged=$(in_docker exec --privileged long true 2>&1)
 environment=$(in_docker exec --env HTTP_PROXY=http://proxy.example:1 --env KEPT=yes long env)
 in_docker rm --force long >/dev/null
 check "nothing is left of it all" nothing_left
-# What Docker's own network and profile refuse as well.
+# The ways that Docker's own network and profile refuse as well.
 theirs="loopback|link-local|::1|B-27|B-32|B-56"
 red_but "$theirs" judge severed ", severed"
 red judge unconfined ", severed, with --network host and no seccomp"

@@ -85,8 +85,8 @@ red check "with --security-opt seccomp=unconfined" answers cell --security-opt s
 red check "in an image of one static program" answers scratch
 
 told() { in_podman --runtime "$1" info --format '{{.Host.OCIRuntime.Version}}'; }
-check "R25 podman info tells the version of the runtime below" same "$(told plain)" "$(told anchorhold)"
-check "control: it tells one" contains "$(told plain)" "$delegate version "
+check "R25 podman info tells the version of the runtime itself" same "$(told plain)" "$(told anchorhold)"
+check "control: it tells one" contains "$(told plain)" "$plain_name version "
 
 # ---- every way out ------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ check "in place: the published port is reached from the node" contains \
 check "in place: by any address of the node" contains "$(caller 203.0.113.2:8088 env)" reached
 red check "B-55 in place: and not from outside" contains \
     "$(caller 203.0.113.2:8088 nsenter --net=/run/netns/internet)" refused
-red check "in place: what was refused can be read" contains "$("$lab/bin/anchorhold" \
+red check "in place: what was denied can be read" contains "$("$lab/bin/anchorhold" \
     --ah-state "$lab/state" denials "$(jq -r .id "$record")")" 9.9.9.9
 in_podman rm --force --time 0 place >/dev/null
 check "in place: nothing is left" nothing_left
@@ -290,7 +290,7 @@ CODE
     echo go >"$lab/released"
     wait $!
     in_podman rm --force --time 0 cut >/dev/null 2>&1
-    "$delegate_path" list --quiet | xargs --no-run-if-empty -n 1 "$delegate_path" delete --force
+    "$plain_runtime" list --quiet | xargs --no-run-if-empty -n 1 "$plain_runtime" delete --force
     "$runtime" gc && nothing_left
 }
 red check "B-43 SIGKILL of the shim at create, then gc" killed_at_create
@@ -306,7 +306,7 @@ conmon_killed() {
         same 1 "$(find "$lab/state/runs" -name record.json | wc -l)" && lives stands
     local status=$?
     in_podman rm --force --time 0 stands
-    "$delegate_path" list --quiet | xargs --no-run-if-empty -n 1 "$delegate_path" delete --force
+    "$plain_runtime" list --quiet | xargs --no-run-if-empty -n 1 "$plain_runtime" delete --force
     [ $status = 0 ] && nothing_left
 }
 lives() { in_podman exec "$1" attempt ask=8080 | grep 'ask=8080 reached'; }

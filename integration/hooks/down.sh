@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Nothing of a run is left, whoever died at whatever moment; nothing of a run that lives
-# is touched; and no teardown ever makes a namespace looser.
+# down and gc leave nothing of a run, whoever died at whatever moment. They touch nothing of a run
+# that lives, and no teardown ever makes a namespace looser.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 host_before=$(nft list ruleset; ip -o link; ip route)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an engine plugs into a container between create and start is taken away before
-# the command starts, or the start fails; and nothing that was tight gets looser.
+# The links that an engine plugs in between create and start are taken away before the command
+# starts, or the start fails; and nothing that was tight gets looser.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 cell

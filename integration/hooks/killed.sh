@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Of a sealed or filtered run's network nothing is left, whoever died at whatever step.
+# Kills the hook at every step: nothing of a sealed or filtered run's network is left afterwards.
 . "$(dirname "$0")/../lib/hooks_network.sh"
 
 before_all=$(kernel)

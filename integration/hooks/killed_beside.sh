@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Of a sealed or filtered run's network nothing is left, whoever died at whatever step, and no run
-# that lives is touched by that.
+# Kills the hook at every step beside a run that lives: nothing of the killed run's network is left,
+# and nothing of the other one is touched.
 . "$(dirname "$0")/../lib/hooks_network.sh"
 
 before_all=$(kernel)

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Of a sealed or filtered run's network nothing is left when its record was lost; and nothing else
-# is touched: no run that lives, no other table.
+# Loses the record of a sealed or filtered run: nothing of its network is left afterwards, and
+# nothing else is touched, no run that lives and no other table.
 . "$(dirname "$0")/../lib/hooks_network.sh"
 
-# What is mounted outlasts it.
+# Empties the state directory. The mounts in it stay.
 empty_state() {
     rm -rf "$state"/{runs,locks,subnets,ended}/* 2>/dev/null
     find "$state/runs" -name record.json -delete

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the host can do is found out by doing it, and a "no" says what failed and what to
-# do about it. Asked through doctor, which never takes an old answer.
+# The probes find out what the host can do by doing it, and a "no" says what failed and what to do
+# about it. They are asked through doctor, which never takes an old answer.
 . "$(dirname "$0")/../lib/hooks.sh"
 
 relay=$lab/libexec/anchorhold/anchorhold-relay

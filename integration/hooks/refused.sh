@@ -14,7 +14,7 @@ refuse_at() { # CALL ERROR N
 up_is_refused() {
     begin "$1"
     up "${trace[@]}"
-    # Of routes in the way there is a second, longer way to ask.
+    # Routes in the way are asked about in a second, longer way.
     awk -F'(' '
         { n[$1]++ }
         /RTM_NEWLINK/ { made = 1 }

@@ -115,7 +115,7 @@ check "what is allowed is reached, and the broker" same "hello hello" \
 check "what is not listed, denied or always denied is refused" same \
     "ECONNREFUSED ECONNREFUSED ECONNREFUSED EPERM" \
     "$(ask "$run" tcp=10.1.0.2:7005 tcp=10.1.0.3:7000 tcp=169.254.7.7:7000 udp=10.1.0.2:7000)"
-check "and remembered" same "10.1.0.2 tcp 7005
+check "and kept as denied" same "10.1.0.2 tcp 7005
 10.1.0.2 udp 7000
 10.1.0.3 tcp 7000
 169.254.7.7 tcp 7000" "$(in_ns "$run" "$tables" denied | sort)"

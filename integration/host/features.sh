@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a kernel lacks is found out by doing it, and the cases that need it are skipped by name,
-# neither passed nor failed. The lack is made here by a seccomp filter.
+# The features of a kernel are found out by trying them, and cases that need one it lacks are skipped
+# by name, neither passed nor failed. A seccomp filter makes the lack here.
 . "$(dirname "$0")/../lib/lab.sh"
-needs root "$delegate"
+needs root "$plain_name"
 unset AH_FEATURES AH_HAS AH_WITHOUT # of this host
 failed=0
 counted=0

@@ -4,9 +4,9 @@
 
 python=/usr/bin/python3
 
-# What a file that runs cells needs (lab.sh), before what is its own.
+# The needs (lab.sh) of a file that runs cells. It adds its own.
 # shellcheck disable=SC2034
-cell_needs=(root "${AH_DELEGATE:-runc}" busybox jq ip nft getent ldd "$python" pgrep)
+cell_needs=(root "${AH_RUNTIME:-runc}" busybox jq ip nft getent ldd "$python" pgrep)
 
 # start_ready COMMAND...: in the background, until its first line; $! is its pid. What it writes
 # after that line is nobody's.
@@ -66,7 +66,7 @@ start_broker() {
     broker=$!
 }
 
-# How often the model was asked.
+# asked NAME: prints how often the model was asked.
 asked() {
     grep -c 'POST /v1/messages 200' "$lab/broker.$1.log"
 }
@@ -80,7 +80,7 @@ bundle() {
     rm -rf "${lab:?}/b/$id"
     mkdir -p "$lab/b/$id"
     cp -al "$lab/rootfs" "$lab/b/$id/rootfs"
-    [ -f "$lab/config.json" ] || (cd "$lab" && "$delegate_path" spec)
+    [ -f "$lab/config.json" ] || (cd "$lab" && "$plain_runtime" spec)
     jq --arg cgroup "/$cgroup/$id" --argjson proxies "$proxy_env" \
         '.process.terminal = false | .process.args = $ARGS.positional | .process.env += $proxies
          | .linux.cgroupsPath = $cgroup | '"$filter" \
@@ -106,7 +106,7 @@ in_cell() {
 without_us() {
     jq "$2" "$lab/b/$1/config.json" >"$lab/b/$1/edited"
     mv "$lab/b/$1/edited" "$lab/b/$1/config.json"
-    within 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null
+    within 60 "$plain_runtime" run --bundle "$lab/b/$1" "$1" </dev/null
 }
 
 # On the host's network and with the devices a careless runtime hands out, every attempt must

@@ -243,7 +243,7 @@ class WebSocket:
 
 
 def portforward(engine, pod, port):
-    # Of each port two channels, data and errors; on both the engine says the port first.
+    # Each port has two channels, data and errors. The engine says the port first on both.
     url = engine.PortForward(pod_sandbox_id=pod, port=[int(port)]).url
     web = WebSocket(url, "v4.channel.k8s.io")
     web.send(b"\0" + sys.stdin.buffer.read(60000))

@@ -2,7 +2,7 @@
 # Engines of a laboratory: images made on the spot, podman, an own containerd.
 # shellcheck shell=bash
 
-# What a careless base image hands to every process of its containers.
+# The environment that a careless base image hands to every process of its containers.
 proxy_env='["PATH=/bin", "HTTP_PROXY=http://proxy.example:3128",
             "https_proxy=http://proxy.example:3128", "ALL_PROXY=socks5h://proxy.example:1080"]'
 
@@ -106,10 +106,10 @@ refused_at_once() { # ANSWERS WORD: and not by silence, nor after it
 
 # ---- what stops on the way -----------------------------------------------------------------------
 
-# wait_at_create: $waiting is the runtime below, which stops at create while $lab/wait is there,
+# wait_at_create: makes $waiting, a runtime which stops at create while $lab/wait is there,
 # writes the shim's pid to $lab/reached and goes on when $lab/released is written.
 wait_at_create() {
-    waiting=$lab/bin/$delegate-waiting
+    waiting=$lab/bin/$plain_name-waiting
     mkfifo "$lab/reached" "$lab/released"
     cat >"$waiting" <<CODE
 #!/bin/sh
@@ -119,7 +119,7 @@ case " \$* " in *" create "*)
         read -r word <$lab/released
     fi
 esac
-exec $delegate_path "\$@"
+exec $plain_runtime "\$@"
 CODE
     chmod 755 "$waiting"
 }
@@ -148,7 +148,7 @@ runtime_supports_json = ["anchorhold", "plain"]
 [engine.runtimes]
 anchorhold = ["$1"]
 anchorhold-text = ["$1"]
-plain = ["$delegate_path"]
+plain = ["$plain_runtime"]
 [network]
 network_config_dir = "$lab/networks" # not the host's; rootless podman writes there, too
 CONF
@@ -160,7 +160,8 @@ in_podman() {
     within 60 podman "$@"
 }
 
-# What `podman run` returns before: conmon of a container that is gone, and the cleanup it calls.
+# settle_podman: waits for what outlives `podman run`: conmon of a container that is gone, and the
+# cleanup that it calls.
 settle_podman() {
     local pids pid live
     pids=$(pgrep -x conmon; pgrep -f 'podman .*container cleanup')

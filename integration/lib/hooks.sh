@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of the hook stand on: runs in a state directory, and cells. A cell is a process in
-# a network namespace of its own that plays a container's init; no runtime takes part.
+# Helpers for the tests of the hook: runs in a state directory, and cells. A cell is a process in a
+# network namespace of its own that plays a container's init; no runtime takes part.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 

@@ -33,7 +33,8 @@ begin() {
     plan "${!kind}"
 }
 
-# What is there, but for counters, carriers, and the link that an engine plugged in.
+# kernel: prints links, addresses, routes and rules, without counters, carriers, and the link that
+# an engine plugged in.
 kernel() {
     ip -o -batch - <<<$'link\naddr\nroute' | sed -E '/plug/d
         s/^[0-9]*: //; s/NO-CARRIER,|,LOWER_UP| linkdown| state [A-Z]*//g'

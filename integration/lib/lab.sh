@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every test here stands on: needs, a laboratory, named cases, bundles, a broker.
+# Helpers for every test here: needs, a laboratory, named cases, bundles, a broker.
 #
 # A file runs in a laboratory of its own: fresh mount, network, pid, ipc and uts namespaces in
 # which /run and /var/lib are empty and "the host" is what the laboratory sees. So files can run
@@ -15,7 +15,7 @@ set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) # integration/
 lab=/run/lab
 brokers=/run/brokers
-delegate=${AH_DELEGATE:-runc}
+plain_name=${AH_RUNTIME:-runc} # the runtime that the product calls: runc or crun
 . "$here/lib/features.sh"
 AH_SLOWNESS=$("$here/lib/slowness.sh")
 export AH_SLOWNESS
@@ -46,8 +46,8 @@ if [ -z "${AH_SHIM:-}" ] && [[ $file_name != ../* ]]; then
     missing "a build; run it by ${run_by:-integration/run $file_name}"
 fi
 
-# within SECONDS COMMAND...: so long on a quick machine, and longer on a slow one. It ends what hangs;
-# no case goes by it.
+# within SECONDS COMMAND...: ends a command that hangs, after so long on a quick machine and longer
+# on a slow one. No case depends on it.
 within() { timeout $(($1 * AH_SLOWNESS)) "${@:2}"; }
 
 needs gojq
@@ -113,10 +113,11 @@ furnish_lab() {
     counted=0
 }
 
-# The binaries as an installation lays them out. The runtime that tests name is $runtime; with
-# AH_BARE it is the delegate, so that a suite can be seen to turn red.
+# The binaries as an installation lays them out. Tests call $runtime, which
+# is the shim. With AH_BARE it is $plain_runtime, which is runc or crun, so that a suite can be seen
+# to turn red.
 install_product() {
-    delegate_path=$(command -v "$delegate")
+    plain_runtime=$(command -v "$plain_name")
     attempt=${AH_ATTEMPT:-}
     [ -z "$attempt" ] || cp "$attempt" "$1/bin/attempt"
     [ ! -x "${AH_HELLO_I386:-}" ] || cp "$AH_HELLO_I386" "$1/bin/hello-i386"
@@ -127,7 +128,7 @@ install_product() {
     {
         echo '#!/bin/sh'
         if [ -n "$bare" ]; then
-            echo "exec $delegate_path \"\$@\""
+            echo "exec $plain_runtime \"\$@\""
         else
             echo "exec $lab/bin/anchorhold --ah-policy $lab/policy.json \\"
             echo "    --ah-state $lab/state \"\$@\""
@@ -137,9 +138,9 @@ install_product() {
     runtime=$lab/bin/runtime
 }
 
-# policy JSON-MEMBERS: the policy of this laboratory, its delegate filled in.
+# policy JSON-MEMBERS: writes the policy of this laboratory, with its runtime filled in.
 policy() {
-    jq -n --arg runtime "$delegate_path" --arg brokers "$brokers" \
+    jq -n --arg runtime "$plain_runtime" --arg brokers "$brokers" \
         "{version: 1, runtime: \$runtime, sockets: [\$brokers]} + ${1:-{\}}" >"$lab/policy.json"
 }
 

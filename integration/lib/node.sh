@@ -44,7 +44,7 @@ version = 2
   [plugins."io.containerd.grpc.v1.cri".containerd]
     default_runtime_name = "plain"
 CONF
-    handler plain "$delegate_path"
+    handler plain "$plain_runtime"
     handler anchorhold "$runtime" "$globs"
     handler blind "$runtime"
     cat
@@ -59,7 +59,7 @@ profile_handler() {
     handler "anchorhold-$1" "$binary" "$globs"
 }
 
-# What CNI makes of each pod: a veth to a bridge, masquerading, 10.90.0.0/16; host ports by DNAT.
+# CNI gives each pod a veth to a bridge, masquerading, 10.90.0.0/16, and host ports by DNAT.
 write_cni_config() {
     mkdir -p "$lab/cni"
     cat >"$lab/cni/pods.conflist" <<'CONF'
@@ -117,7 +117,7 @@ remove_pod() { # POD: and what is in it
     cri stopp "$(id_of "$1")" && cri rmp "$(id_of "$1")"
 }
 
-# What a kubelet hides of /proc and /sys from every container that asks for nothing else.
+# The paths of /proc and /sys that a kubelet hides from every container that asks for nothing else.
 hidden_paths='masked_paths: ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
     "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"],
     readonly_paths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]'
@@ -218,7 +218,7 @@ greedy='.linux.security_context.capabilities.add_capabilities = ["NET_ADMIN", "N
 on_host='.linux.security_context.namespace_options.network = "NODE" | del(.hostname)'
 privileged='.linux.security_context.privileged = true'
 
-# What containerd leaves to its shims after a pod is removed.
+# settle: waits for the work that containerd leaves to its shims after a pod is removed.
 settle() {
     local pid
     [ -z "$(cri pods)" ] || return

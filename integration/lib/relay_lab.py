@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the relay's tests stand on: a laboratory, named cases, a relay, a broker.
+"""Helpers for the relay's tests: a laboratory, named cases, a relay, a broker.
 
 A file runs in mount, network and pid namespaces of its own, so that it can hold ports, break
 limits and lose processes, and whatever is left dies with it. The relay under test is AH_RELAY.
@@ -42,7 +42,7 @@ def case(name, needs=""):
 
 
 class Skipped(Exception):
-    """What this host lacks for a case."""
+    """Says what this host lacks for a case."""
 
 
 def _where_possible(needs, function):

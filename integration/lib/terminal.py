@@ -44,7 +44,7 @@ class Terminal:
         self.master, self.shown, self.seen = master, b"", 0
 
     def read(self):
-        """What comes next, or nothing when the other side is gone."""
+        """Returns what comes next, or nothing when the other side is gone."""
         ready, _, _ = select.select([self.master], [], [], 10 * SLOWNESS)
         if not ready:
             raise SystemExit(f"terminal: silence after {self.shown!r}")

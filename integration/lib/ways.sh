@@ -42,7 +42,7 @@ ways=(
     "B-58 the i386 socketcall | i386-socketcall=40"
 )
 
-# What the host must have for an attempt to reach anything (features.sh).
+# The features (features.sh) that the host needs for an attempt to reach anything.
 declare -A way_needs=(
     [tcp=[2606:4700:4700::1111]:443]=ipv6
     [tcp=[fe80::99%up0]:443]=ipv6

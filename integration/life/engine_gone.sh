@@ -70,7 +70,7 @@ for posture in sealed filtered; do
     check "$posture: nobody is, and gc takes it away" same "0 removed $key" \
         "$("$runtime" gc >"$lab/gc"; echo $? "$(cat "$lab/gc")")"
     ip netns del y
-    "$delegate_path" delete --force far
+    "$plain_runtime" delete --force far
     check "$posture: nothing is left" nothing_left
     check "$posture: the id is free" again far
 done
@@ -116,7 +116,7 @@ for posture in sealed filtered; do
     before=$(stands)
     check "$posture: it has its link" contains "$before" "ah$key@"
     check "$posture: its id is taken" refused far
-    mv "/run/$delegate/far" "$lab/far.away" # else it finds the container and may end it
+    mv "/run/$plain_name/far" "$lab/far.away" # else it finds the container and may end it
     "$runtime" delete --force far
     check "$posture: deleted from outside while it lives, it is left alone" same \
         "$before" "$(stands)"
@@ -124,7 +124,7 @@ for posture in sealed filtered; do
         "its link is in another network namespace"
     check "$posture: its id stays taken" refused far
     check "$posture: it is alive" kill -0 "$init"
-    mv "$lab/far.away" "/run/$delegate/far"
+    mv "$lab/far.away" "/run/$plain_name/far"
     end_of old "$old"
     check "$posture: when it is gone, delete in the new one finishes it" \
         do_in new "$runtime" delete --force far

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Nothing is left of a run, however it ended and whoever was killed; and nothing of a live one is
-# taken away.
+# A teardown leaves nothing of a run, however it ended and whoever was killed, and takes nothing of a
+# live one away.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -10,7 +10,7 @@ enter_lab
 make_rootfs "$lab/rootfs"
 policy
 start_broker model
-# What others have in the kernel is none of ours.
+# Tables and links of others in the kernel stay as they are.
 nft add table inet theirs
 nft add chain inet theirs input '{ type filter hook input priority 0; policy accept; }'
 ip link add theirs0 type veth peer name theirs1
@@ -199,7 +199,7 @@ killed_at() {
     # A runtime's init ends when it finds its runtime gone.
     [ "${init:-0}" = 0 ] || wait_for_end "$init"
     # The engine's own next call; what a killed runtime leaves of its own is the engine's.
-    "$delegate_path" delete --force cut 2>/dev/null
+    "$plain_runtime" delete --force cut 2>/dev/null
     "$runtime" gc >"$lab/gc.out" || { cat "$lab/gc.out"; return 1; }
     nothing_left && same "" "$("$runtime" gc)"
 }
@@ -299,7 +299,7 @@ after_a_failed_one() {
     if kill -0 $second && read -t $((30 * AH_SLOWNESS)) -r hook_pid <>"$lab/reached"; then echo go >"$lab/released"; fi
     wait $second
     status=$?
-    "$delegate_path" delete --force first 2>/dev/null
+    "$plain_runtime" delete --force first 2>/dev/null
     cat "$lab"/turns.*
     same 0 $status && contains "$(cat "$lab/turns.second")" 'ask=8080 reached' && nothing_left
 }
@@ -308,7 +308,7 @@ check "a run that fails does not fail the next of its bundle" after_a_failed_one
 # Ids that the runtime takes, it takes from us too; those it refuses leave nothing.
 bundle odd "$relayed" true
 id_as_below() { # ID
-    within 60 "$delegate_path" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
+    within 60 "$plain_runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >/dev/null 2>&1
     local below=$?
     within 60 "$runtime" run --bundle "$lab/b/odd" -- "$1" </dev/null >"$lab/odd" 2>&1
     local got=$?

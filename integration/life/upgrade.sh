@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "$delegate" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
+needs root "$plain_name" busybox jq ip nft getent ldd /usr/bin/python3 pgrep
 records=$(tar -C "$here/../tests/fixtures/records" -c . | base64) # before they may be hidden
 enter_lab
 mkdir "$lab/records"
@@ -31,7 +31,8 @@ declare -A granted=(
 )
 
 # shellcheck disable=SC2016
-# What is this run's own: who and where it is. The rest stays as the earlier version had it.
+# The members that are this run's own: who and where it is. The rest stays as the earlier version
+# had it.
 own='def own: with_entries(select(.value != null));
      ($live[0] | {key, id, root, generation, sources, delegate, bundle, config_digest, boot_id,
                   host_netns, host_pidns, creator, init, netns, created} | own) as $run
@@ -72,7 +73,7 @@ swept() { # OLD ID
     init=$(jq .init.pid "$record")
     kill -KILL "$init"
     wait_for_end "$init"
-    "$delegate_path" delete --force "$2" 2>/dev/null
+    "$plain_runtime" delete --force "$2" 2>/dev/null
     "$runtime" gc && nothing_left
 }
 

@@ -94,7 +94,7 @@ check "veth: B-55 the node reaches what listens inside" contains \
 print(ipaddress.ip_network(sys.argv[1])[2])' "$(jq -r .network.subnet "$record")"):5555")" reached
 
 denials=$("$lab/bin/anchorhold" --ah-state "$lab/state" denials veth)
-red check "denials: what was refused while it runs" contains "$denials" "9.9.9.9"
+red check "denials: what was denied while it runs" contains "$denials" "9.9.9.9"
 
 # A container that somebody starts brings the host a link and addresses.
 drops() { "$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" | jq .drops; } # ID
@@ -116,7 +116,7 @@ as_before() {
 red check "denials: the same as before a change of addresses" as_before
 check "and as many packets" same "$refused" "$(drops veth)"
 try veth tcp=9.9.9.10:443 >"$lab/again.out"
-red check "denials: what was refused before and since" same "9.9.9.10 9.9.9.9" \
+red check "denials: what was denied before and since" same "9.9.9.10 9.9.9.9" \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.denied | map(.to | select(startswith("9.9.9."))) | sort | join(" ")')"
 check "the packets are added up" test "$(drops veth)" -gt "$refused"
@@ -136,14 +136,14 @@ red check "denials: in the order of time, after the run too" contains \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" denials --json veth |
         jq -r '.denied[] | "\(.to) \(.port)"')" "9.9.9.9 443"
 
-check "what was refused is counted" test \
+check "what was denied is counted" test \
     "$("$lab/bin/anchorhold" --ah-state "$lab/state" show --json veth | jq .drops)" -ge 10
 
 # Whoever fills the set hides what it tries next, but not that it may have.
 enter flood "$(allow "$rules")"
 said() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@" flood; } # VERB...
 try flood tcp=9.9.9.9:443 >/dev/null
-more='there may be more: only so many can be remembered'
+more='there may be more: only so many are kept'
 check "control: while there is room, nobody says that there may be more" same '0 false' \
     "$(said denials | grep -c "$more") $(said denials --json | jq .more_denied)"
 nsenter --target "$init" --net "$python" - <<'PYTHON'
@@ -156,7 +156,7 @@ for port in range(1, 1100):
         pass
 PYTHON
 try flood tcp=9.9.9.10:443 >/dev/null
-red check "denials: as many as can be remembered, and that there may be more" same "1024 true $more" \
+red check "denials: as many as can be kept, and that there may be more" same "1024 true $more" \
     "$(said denials --json | jq -r '"\(.denied | length) \(.more_denied)"') $(said denials | tail -1)"
 check "show says so too" contains "$(said show)" "$more"
 leave flood
@@ -345,7 +345,7 @@ plug_first
 bundle late "$(allow "$wide" "$joins")" attempt tcp=172.30.0.1:7000
 "$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
 second_network
-late=$("$delegate_path" state late | jq .pid)
+late=$("$plain_runtime" state late | jq .pid)
 "$runtime" start late
 wait_for_end "$late"
 check "between create and start: start looks again" refuses "$(<"$lab/late.out")" \
@@ -353,7 +353,7 @@ check "between create and start: start looks again" refuses "$(<"$lab/late.out")
 "$runtime" delete late
 bundle late "$(allow "$wide")" attempt tcp=172.30.0.1:7000
 "$runtime" create --bundle "$lab/b/late" late </dev/null >"$lab/late.out" 2>&1
-late=$("$delegate_path" state late | jq .pid)
+late=$("$plain_runtime" state late | jq .pid)
 ip link del port1
 ip link add port1 type veth peer name eth1 netns "$late"
 ip link set port1 master br1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a name is in a container that has no resolver: its address, where the hosts file pins it;
-# nothing, at once, whoever asks and however, where not. The relay says so and asks nobody.
+# A name in a container without a resolver has its address where the hosts file pins it. Any other
+# name is denied at once, whoever asks and however. The relay says so and asks nobody.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"

@@ -152,7 +152,7 @@ jq -r 'select(.id == "parks") | .creator.pid, .init.pid' "$lab"/state/runs/*/rec
     xargs -n 1 kill -KILL 2>/dev/null
 wait $ended 2>/dev/null
 while [ -n "$(ls "$lab/state/runs")" ]; do "$runtime" gc >/dev/null; done
-"$delegate_path" delete --force parks 2>/dev/null
+"$plain_runtime" delete --force parks 2>/dev/null
 check "B-43 B-59 killed, and its namespace parked: gc leaves nothing" nothing_left
 
 # The list is what it was when the run was made.
@@ -227,7 +227,7 @@ make_engine() {
     ip -n engine link set eth0 up
     ip -n engine route add default via 10.88.0.1
     ip -n engine route add default via 2001:db8:88::1
-    # Where Docker's resolver is, and what leads to it.
+    # Docker's resolver, and the rules that lead to it.
     start_ready "$python" "$here/lib/world.py" netns=/run/netns/engine dns=127.0.0.11
     resolver=$!
     nsenter --net=/run/netns/engine nft -f - <<'RULES'

@@ -31,7 +31,7 @@ answered() {
 poor='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true
       | .process.capabilities = {bounding: [], effective: [], inheritable: [], permitted: [],
                                  ambient: []}'
-# What a security module does to a socket that everybody sees, its mode does here.
+# denied: the mode of a socket stands in for a security module that denies it to the relay.
 denied() { # FILTER
     local output=$lab/denied.out init
     start_broker shut
@@ -39,7 +39,7 @@ denied() { # FILTER
     "$runtime" create --bundle "$lab/b/denied" denied </dev/null >"$output" 2>&1
     chown 12345 "$brokers/shut/broker.sock"
     chmod 0600 "$brokers/shut/broker.sock"
-    init=$("$delegate_path" state denied | jq .pid)
+    init=$("$plain_runtime" state denied | jq .pid)
     "$runtime" start denied
     wait_for_end "$init"
     "$runtime" delete denied

@@ -12,7 +12,7 @@ make_rootfs "$lab/rootfs"
 policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
 open_world
 start_ready "$python" "$here/lib/world.py" tcp=9000 tcp=9001
-# What Docker does to publish a port: another container's, which plays no part in the seal.
+# Docker's rules that publish a port of another container, which plays no part in the seal.
 nft -f - <<'RULES'
 table ip publish {
     chain prerouting {
@@ -304,7 +304,7 @@ kill -KILL "$init"
 wait_for_end "$init"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc >"$lab/gc"
 check "B-43 its container too: gc takes it away" nothing_left
-"$delegate_path" delete --force orphan
+"$plain_runtime" delete --force orphan
 
 # Killed with all that watch over them: one sweep takes them all, and nothing that is not ours.
 crowd=${AH_CROWD:-20}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an empty network namespace does not sever is denied by seccomp, whatever profile an engine
-# or a person wrote; and what a cell may do, it may still do.
+# seccomp denies the calls that an empty network namespace does not sever, whatever profile an engine
+# or a person wrote. The calls that a cell may make still work.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -75,7 +75,7 @@ by_family() { # by_family OPERATOR FAMILY: a jq filter that narrows a profile's 
 # Keys and others' descriptors are refused by containerd's and Docker's own.
 sockets=(vsock vsock-high-bits vsock-i386 vsock-socketcall vsock-x32 vsock-io-uring io-uring-i386)
 profile none . null "${all[@]}"
-[ "$delegate" = crun ] || profile empty . '{}' "${all[@]}" # crun refuses it by itself
+[ "$plain_name" = crun ] || profile empty . '{}' "${all[@]}" # crun refuses it by itself
 profile podman . "$podman" "${sockets[@]:0:5}" pidfd-getfd pidfd-getfd-i386
 profile containerd . "$containerd" "${sockets[@]}"
 # As Docker has written it since 23, and since 25 without io_uring.
@@ -167,7 +167,7 @@ run_with() {
     inside=()
     bundle "$1" "$(with_profile "$1")" calls /victim/broker.sock
     take inside < <(in_cell "$1")
-    take control < <(within 60 "$delegate_path" run --bundle "$lab/b/$1" "$1" </dev/null)
+    take control < <(within 60 "$plain_runtime" run --bundle "$lab/b/$1" "$1" </dev/null)
 }
 
 for name in "${profiles[@]}"; do
@@ -182,7 +182,7 @@ bundle long "$(with_profile podman)" sh -c 'echo up; exec sleep infinity'
 start_ready "$runtime" run --bundle "$lab/b/long" long
 inside=()
 take inside < <("$runtime" exec --user 1000:1000 long calls /victim/broker.sock)
-"$delegate_path" kill long KILL
+"$plain_runtime" kill long KILL
 wait $!
 judge podman ", from an exec"
 check "nothing is left" nothing_left

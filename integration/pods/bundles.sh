@@ -15,7 +15,7 @@ start_broker other
 cri_policy='{default: "pods", ceiling: "allowlist", profiles: {pods: {cri: true}}}'
 policy "$cri_policy"
 
-# What CNI does before a sandbox is created: a namespace with a way out.
+# plug_in: does what CNI does before a sandbox is created: a namespace with a way out.
 plug_in() { # NAME NUMBER
     ip netns add "$1"
     ip link add "p$2" type veth peer name eth0 netns "$1"
@@ -63,7 +63,7 @@ stays() { # ID FILTER
     bundle "$1" "$(is_a container) | $(of_pod) | $2" sh -c 'echo up; exec sleep infinity'
     start_ready "$runtime" run --bundle "$lab/b/$1" "$1" </dev/null
 }
-pid_of() { "$delegate_path" state "$1" 2>/dev/null | grep -o '"pid": *[0-9]*' | grep -o '[0-9]*' || echo 0; }
+pid_of() { "$plain_runtime" state "$1" 2>/dev/null | grep -o '"pid": *[0-9]*' | grep -o '[0-9]*' || echo 0; }
 record() { "$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1"; }
 shown() { "$lab/bin/anchorhold" --ah-state "$lab/state" show "$1"; }
 end() {
@@ -161,7 +161,7 @@ check "a word nobody knows is refused" refused_as config_ambiguous "expected san
     "$model | $(is_a pause)"
 one=$pause
 bundle alien "$(netns /var/run/netns/cni-two)" sh -c 'echo up; exec sleep infinity'
-start_ready "$delegate_path" run --bundle "$lab/b/alien" alien </dev/null
+start_ready "$plain_runtime" run --bundle "$lab/b/alien" alien </dev/null
 pause=$(pid_of alien)
 red check "R19 a container whose sandbox has no record is refused" refused_as posture_unavailable \
     "the sandbox of its pod has no record of ours" orphan "$model |
@@ -219,7 +219,7 @@ check "and nobody joins a pod that has ended" refused_as posture_unavailable \
     "the sandbox of its pod has no record of ours" behind "$model | .linux.namespaces |=
     map(if .type == \"network\" then .path = \"/proc/$sidecar_init/ns/net\"
     else del(.path) end)"
-pause=$("$delegate_path" state two | jq .pid)
+pause=$("$plain_runtime" state two | jq .pid)
 bundle early "$(is_a container) | $(of_pod) | $(asks endpoints "other:8080=unix:$brokers/other/broker.sock")" \
     echo it ran
 "$runtime" create --bundle "$lab/b/early" early >"$lab/early.out" </dev/null

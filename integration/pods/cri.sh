@@ -45,7 +45,7 @@ restart() { # POD
         same "from $1/sidecar" "$(call "$1/agent" 127.0.0.1 7001)"
 }
 
-# What a kubelet, or its user, gets from the node.
+# from_node: asks a pod as a kubelet, or its user, does from the node.
 from_node() { # POD PORT [REQUEST]
     printf '%s' "${3:-}" | busybox nc -w 5 "$(cri podip "$(id_of "$1")")" "$2" 2>/dev/null | tail -n 1
 }
@@ -115,7 +115,7 @@ ip route del 198.51.100.0/24
 # ---- egress off ---------------------------------------------------------------------------------
 
 declare -A severed relayed execd
-# What a pod of the runtime alone, in the network of CNI, gets out by.
+# The ways by which a pod of the runtime alone gets out, in the network of CNI.
 ours="B-04|B-06|B-07|B-08|B-17|B-25|B-28|B-33|B-35|B-54|B-58"
 run_pod severed anchorhold "$published"
 red_only ": no " works severed "no " "no "

@@ -21,7 +21,7 @@ open_world
 name_hosts
 start_broker model
 start_broker other
-ln -s "$delegate_path" "$lab/bin/turned"
+ln -s "$plain_runtime" "$lab/bin/turned"
 start_node < <(profile_handler agent; profile_handler list; handler turned "$lab/bin/turned" "$globs"
     handler gaping "$runtime" 'pod_annotations = ["*"]
   container_annotations = ["*"]')
@@ -210,7 +210,7 @@ check "B-43 a deadline during a container's create, then once more" too_late
 remove_pod debugged
 check "nothing is left of it" node_is_clean
 
-# Of the process that containerd has for a pod; its containers end with it.
+# killed: kills the process that containerd has for a pod; its containers end with it.
 killed() {
     local name pid shim
     run_pod killed anchorhold "$model"

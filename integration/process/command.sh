@@ -65,7 +65,7 @@ pong" "$filter | $writable" sh -c "$server"
     check "stderr is the command's, $posture" same err "$(in_cell says 2>&1 >/dev/null)"
 done
 
-# Where the relay is the first process it is the one to find the command.
+# The relay, where it is the first process, is the one that looks for the command.
 relayed=$(asks_for model)
 red check "C-60 a command that is not there" ends_with 127 "$relayed" /nonexistent
 red check "C-60 a file that is no program" ends_with 126 "$relayed" /etc/passwd
@@ -150,13 +150,13 @@ check "C-60 a relay that nothing would end is refused" contains "$(in_cell host_
 # The relay recognises its directory by device and inode. The runtime that swaps it, after the
 # shim looked and before it mounts, plays whoever would.
 start_broker swapped
-cat >"$lab/bin/$delegate-swapping" <<CODE
+cat >"$lab/bin/$plain_name-swapping" <<CODE
 #!/bin/sh
 mv $brokers/swapped $brokers/away && cp -a $brokers/away $brokers/swapped
-exec $delegate_path "\$@"
+exec $plain_runtime "\$@"
 CODE
-chmod 755 "$lab/bin/$delegate-swapping"
-policy "{runtime: \"$lab/bin/$delegate-swapping\"}"
+chmod 755 "$lab/bin/$plain_name-swapping"
+policy "{runtime: \"$lab/bin/$plain_name-swapping\"}"
 red check "C-60 the relay's own failure: the command never starts" \
     ends_with 125 "$(asks_for swapped)" sh -c 'exit 3'
 

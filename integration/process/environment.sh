@@ -54,16 +54,16 @@ check "the profile's variable replaces the image's" same 1 "$(printed_env replac
     "$by_profile | .process.env += [\"ANTHROPIC_BASE_URL=https://api.example\"]" |
     grep -c ANTHROPIC_BASE_URL)"
 
-# What the runtime is handed, byte for byte, apart from what is ours to change. crun and runc
-# disagree about some of these themselves, so a runtime that only keeps what it got stands in.
-cat >"$lab/bin/$delegate-keeping" <<CODE
+# Compares what the runtime is handed, byte for byte, but for what we change. crun and runc disagree
+# about some of these themselves, so a runtime that only keeps what it got stands in.
+cat >"$lab/bin/$plain_name-keeping" <<CODE
 #!/bin/sh
 for word; do [ "\$last" = --bundle ] && cp "\$word/config.json" $lab/handed; last=\$word; done
 CODE
-chmod 755 "$lab/bin/$delegate-keeping"
+chmod 755 "$lab/bin/$plain_name-keeping"
 odd='["A=1", "A=2", "NOEQ", "=x", "B=line1\nline2", "C=\u0001", "PATH=", "Ä=ö", "proxy=mine",
       "HTTP_PROXY", "MY_HTTP_PROXY=mine"]'
-policy "{runtime: \"$lab/bin/$delegate-keeping\"}"
+policy "{runtime: \"$lab/bin/$plain_name-keeping\"}"
 handed_env() {
     bundle odd ".process.env = $odd" true
     in_cell odd >/dev/null
@@ -94,7 +94,7 @@ check "what else exec --env asks for stays" contains "$by_flag" KEPT=yes
 red check "the profile's variable reaches an exec" contains "$by_file" ANTHROPIC_BASE_URL=http
 red check "an exec asks the model" \
     contains "$("$runtime" exec long attempt ask=8080)" "ask=8080 reached"
-# What a program sets for itself, from a file of its workspace or by hand, changes nothing outside.
+# A variable that a program sets for itself, by a file or by hand, changes nothing outside.
 in_shell() { "$runtime" exec long sh -c "$1" 2>&1; }
 dotfile='export HTTPS_PROXY=http://203.0.113.1:443'
 red check "C-49 a proxy that a dot-file names is out of reach at once" contains \

@@ -17,10 +17,10 @@ import sys
 
 SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
 
-DELEGATE, LAB, CGROUP, MODE = sys.argv[1:5]
-CRUN = os.path.basename(DELEGATE).startswith("crun")
+RUNTIME, LAB, CGROUP, MODE = sys.argv[1:5]
+CRUN = os.path.basename(RUNTIME).startswith("crun")
 OWN = ["--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state", "--ah-profile=open"]
-DIRECT = [DELEGATE]
+DIRECT = [RUNTIME]
 SHIM = DIRECT if MODE != "shim" else [f"{LAB}/bin/anchorhold", *OWN]
 WORK = f"{LAB}/work"
 failed = counted = 0
@@ -59,7 +59,7 @@ def bundle(name, *words, edit=None):
     path = f"{WORK}/{name}"
     os.makedirs(path)
     os.symlink(f"{LAB}/rootfs", f"{path}/rootfs")
-    subprocess.run([DELEGATE, "spec"], cwd=path, check=True)
+    subprocess.run([RUNTIME, "spec"], cwd=path, check=True)
     with open(f"{path}/config.json", encoding="utf8") as file:
         config = json.load(file)
     config["process"].update(terminal=False, args=list(words))
@@ -81,7 +81,7 @@ def text_of(path):
 
 
 def received_terminal(listener):
-    """What a console socket is sent: the terminal's master; reads it to its end."""
+    """Takes the terminal's master from a console socket, and reads it to its end."""
     peer, _ = listener.accept()
     fds = array.array("i")
     _, control, _, _ = peer.recvmsg(64, socket.CMSG_SPACE(fds.itemsize))
@@ -219,7 +219,7 @@ def life(front):
     restored = run(front, ["restore", "-b", path, "--image-path", f"{WORK}/none", "restored"])
     yield "restore", {**restored, "err": sorted(restored["err"].splitlines())}
     # A pidfd can be read when the process has ended, also as somebody else's zombie.
-    pid = int(subprocess.run([DELEGATE, "state", name], capture_output=True, check=True)
+    pid = int(subprocess.run([RUNTIME, "state", name], capture_output=True, check=True)
               .stdout.split(b'"pid":')[1].split(b",")[0])
     ended = os.pidfd_open(pid)
     yield "kill", run(front, ["kill", name, "KILL"])
@@ -264,10 +264,10 @@ def compare(wanted, got):
         case(RULES.get(name, "") + name, wanted[name] == got[name], f"runtime: {wanted[name]}\nshim:    {got[name]}")
 
 
-# ---- what the delegate is handed, to the last bit -----------------------------------------------
+# ---- what the runtime is handed, to the last bit ------------------------------------------------
 
 MIRROR = r"""#!/usr/bin/python3 -IS
-# A delegate that shows what it was handed.
+# A runtime that shows what it was handed.
 import os, sys
 def show(name):
     with open("/proc/self/" + name, "rb") as file:

@@ -21,7 +21,7 @@ session() {
 }
 
 for how in run create exec; do
-    without=$(session "$how" "$delegate_path" .)
+    without=$(session "$how" "$plain_runtime" .)
     for posture in severed relayed aside; do
         filter=.
         [ $posture = severed ] || filter=$(asks_for model)

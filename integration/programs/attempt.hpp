@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent might try from inside, one function per way out. A test compares the answers of
-// a confined container with those of the same attempts without us.
+// The ways out that an agent might try from inside, one function each. A test compares the answers
+// of a confined container with those of the same attempts without us.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Outcome {
     std::string detail; // what came back, for the reader of a failed test
 };
 
-// Of an argument; 0 for what is none.
+// Returns the number in an argument; 0 when it is none.
 long number_in(const std::string& text);
 
 // Over IP. `to` is ADDRESS:PORT or [ADDRESS]:PORT.
@@ -25,13 +25,13 @@ Outcome raw_ping(const std::string& address);     // raw socket
 Outcome tcp_in_userns(const std::string& to);     // after unshare(CLONE_NEWUSER)
 Outcome listen_for_caller(const std::string& at); // prints "listening", then waits for one
 
-// What a shell can try: it got through when the command succeeds.
+// Runs a command in a shell; it got through when the command succeeds.
 Outcome shell(const std::string& command);
 
-// Of the model: POST a question to 127.0.0.1:PORT and print the answer.
+// Asks the model: POSTs a question to 127.0.0.1:PORT and prints the answer.
 Outcome ask(const std::string& port);
-// The same; every piece of the answer is acknowledged by GET /heard/N on a connection of its own
-// before the next one is read, so an answer held back by anybody between deadlocks.
+// Does the same; every piece of the answer is acknowledged by GET /heard/N on a connection of its
+// own before the next one is read, so an answer held back by anybody between deadlocks.
 Outcome ask_stepwise(const std::string& port);
 
 // Round a network namespace, or at it.

@@ -49,7 +49,7 @@ long call_i386(long number, long a, long b, long c)
 }
 using Convention = long (*)(long, long, long, long);
 
-// Where 32-bit pointers reach.
+// Returns a page that 32-bit pointers reach.
 char* low_page()
 {
     void* page =

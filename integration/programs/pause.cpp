@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds a pod's namespaces: waits to be told to end. Where the pod shares its pids this is the
+// Holds a pod's namespaces, and waits to be told to end. Where the pod shares its pids this is the
 // init of all of them, so it reaps; signal(7): an ignored SIGCHLD leaves no zombies.
 #include <csignal>
 #include <unistd.h>

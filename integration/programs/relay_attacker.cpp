@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command tries against its relay in its very first instructions: process 1, or with
-// "beside" the process that stepped aside, which is the next one. Static and without a loader, so
+// Attacks its relay in its very first instructions, as a command might: process 1, or with "beside"
+// the process that stepped aside, which is the next one. Static and without a loader, so
 // that it is as early as can be. Exits with one bit for each attempt that succeeded.
 #include <fcntl.h>
 #include <signal.h>

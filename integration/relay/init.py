@@ -251,7 +251,7 @@ for fd in range(300):
 
 
 def odd_state():
-    """What a runtime may hand over, all of it away from the default."""
+    """Sets all that a runtime may hand over to values that are not the default."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR2, 40):
         signal.signal(number, signal.SIG_IGN)
     set_signal_mask(mask_of(10, 14, 20, 21, 22, 32, 33, 34, 64))

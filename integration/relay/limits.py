@@ -77,7 +77,7 @@ def _(directory):
 
 
 def served_or_reset(clients):
-    """How many were answered; the others must have been reset, none may hang."""
+    """Returns how many were answered; the others must have been reset, none may hang."""
     served = 0
     for client in clients:
         try:

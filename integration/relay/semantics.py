@@ -257,7 +257,7 @@ def _(directory):
         eventually(push, "the broker is held back")
         stalled.set()
         assert pushed < 2 * MEBIBYTE, pushed  # 4.5 MB without a bound on the send buffer
-        # What all read into, and what this one did not take of it.
+        # The buffer that all connections read into, and the bytes that this one did not take.
         assert private_kib(pair.relay) - before < 2 * 256 + 16
         pair.server.setblocking(True)
         pair.server.close()

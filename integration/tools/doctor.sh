@@ -156,7 +156,7 @@ handler anchorhold | write $site
 { echo 'version = 2' && handler y; } | write /etc/containerd/conf.d/one.toml
 check "containerd: imports of imports" is containerd 0 true \
     "anchorhold $site;x /etc/containerd/conf.d/40.toml;y /etc/containerd/conf.d/one.toml" ""
-# What the real one of 1.x makes of them.
+# The real containerd 1.x reads the same files, for comparison.
 cp "$lab/containerd.real" /usr/local/sbin/containerd
 dumped() {
     /usr/local/sbin/containerd --config $main config dump | "$python" -c 'import sys, tomllib

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an operator asks at three in the morning is answered: which runs there are, what holds for
-# one, what would hold for a bundle, what this host can do, and what a crash left.
+# The subcommands answer what an operator asks at three in the morning: which runs there are, what
+# holds for one, what would hold for a bundle, what this host can do, and what a crash left.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
+needs root "${AH_RUNTIME:-runc}" busybox jq ip nft /usr/bin/python3 pgrep
 enter_lab
 make_rootfs "$lab/rootfs"
 policy
@@ -72,7 +72,7 @@ check "gc --dry-run says what it would do" same "would remove $key" "$("$runtime
 check "and does not do it" same "enforced" "$("$runtime" show --json other | jq -r .state)"
 check "gc does it" same "removed $key" "$("$runtime" gc)"
 check "once" same "" "$("$runtime" gc)"
-"$delegate_path" delete --force other
+"$plain_runtime" delete --force other
 
 # ---- doctor -------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ check "a format must be said" is_refused_with "anchorhold: import: usage: anchor
 
 # ---- help ---------------------------------------------------------------------------------------
 
-# Where nothing works: a broken policy, no runtime, and no directory for the state.
+# helpless: calls us where nothing works: a broken policy, no runtime, no directory for the state.
 printf '{' >"$lab/broken.json"
 helpless() {
     "$runtime" --ah-policy "$lab/broken.json" --ah-runtime /nowhere --ah-state /nowhere "$@" </dev/null
@@ -156,7 +156,7 @@ for tool in doctor explain check runs show denials verify precreate gc import; d
     check "--ah-help lists $tool" contains "$overview" $'\n'"  $tool "
 done
 check "--help and --version are the runtime's" same \
-    "$("$delegate_path" --version; "$delegate_path" --help | tail -n 1)" \
+    "$("$plain_runtime" --version; "$plain_runtime" --help | tail -n 1)" \
     "$("$runtime" --version; "$runtime" --help | tail -n 1)"
 
 stop "$broker"

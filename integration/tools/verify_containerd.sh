@@ -14,7 +14,7 @@ told=$lab/told.toml # what it was not restarted with
 start_node < <(handler anchorhold-agnt "$runtime-agent" "$globs"
     handler anchorhold-ci "$runtime-ci" "$globs"
     handler anchorhold-gone "$runtime-gone" "$globs"
-    handler anchorhold-plain "$delegate_path" "$globs")
+    handler anchorhold-plain "$plain_runtime" "$globs")
 run_pod bystander plain
 # shellcheck disable=SC2218 # node.sh's
 settle
@@ -40,7 +40,7 @@ unset CONTAINER_RUNTIME_ENDPOINT
 check "C-11 containerd: no globs" finds annotations_dropped \
     "its pod_annotations do not let dev.anchorhold.* pass" --config "$node" containerd blind
 check "C-11 containerd: a runtime of that name that is plain runc" finds "no_record other_program" \
-    "runs $delegate_path, not anchorhold" --config "$node" containerd anchorhold-plain
+    "runs $plain_runtime, not anchorhold" --config "$node" containerd anchorhold-plain
 check "C-11 containerd: a handler one letter off its profile's" finds handler_misspelt \
     "whoever asks for anchorhold-agent does not find it" --config "$node" containerd anchorhold-agnt
 check "C-11 containerd: a handler one letter off" finds handler_unknown \

@@ -13,7 +13,7 @@ right_runtimes='{anchorhold: {path: $bin},
     "anchorhold-agent": {path: $bin, runtimeArgs: ["--ah-profile=agent"]},
     "anchorhold-ci": {path: "\($bin)-ci"}, "anchorhold-own": {path: "\($bin)-own"}}'
 told_docker() { # MEMBERS
-    set_up_docker "$(jq -n --arg bin "$runtime" --arg plain "$delegate_path" "$right_runtimes + $1")"
+    set_up_docker "$(jq -n --arg bin "$runtime" --arg plain "$plain_runtime" "$right_runtimes + $1")"
 }
 daemon=$lab/docker/daemon.json
 told_docker '{}'
@@ -38,7 +38,7 @@ stop_docker
 start_docker
 remember_kernel # its firewall is another's after a restart
 check "C-11 docker: a runtime of that name that is plain runc" finds "no_record other_program" \
-    "runs $delegate_path, not anchorhold" docker anchorhold-plain
+    "runs $plain_runtime, not anchorhold" docker anchorhold-plain
 check "docker: an option misspelt" finds options_wrong "--ah-profil=agent" docker anchorhold-slip
 check "docker: a profile that the policy has not" finds profile_unknown 'chooses profile "agnt"' \
     docker anchorhold-agnt

@@ -38,8 +38,8 @@ check "podman: a profile with a network gets none" same "recorded ci" "$(trial p
 check "podman: a broker for each container is not there for this one" same "answered own" \
     "$(trial podman anchorhold-own)"
 check "C-11 podman: a runtime of that name that is plain runc" of_podman \
-    finds "no_record other_program" "runs $delegate_path, not anchorhold" -- \
-    "anchorhold-agent = [\"$delegate_path\"]"
+    finds "no_record other_program" "runs $plain_runtime, not anchorhold" -- \
+    "anchorhold-agent = [\"$plain_runtime\"]"
 check "C-11 podman: the wrong section" of_podman finds wrong_section "[runtimes] x" -- \
     '[runtimes]' "x = [\"$runtime\"]"
 check "podman: a program that is not there" of_podman finds shim_missing "$runtime-gone, which" -- \

@@ -22,22 +22,22 @@ cell() { # cell ID [GLOBAL OPTION...]: created and started
 kill_cell() { # kill_cell ID [GLOBAL OPTION...]
     local id=$1
     shift
-    "$delegate_path" "$@" kill "$id" KILL
-    while [ "$("$delegate_path" "$@" state "$id" | jq -r .status)" = running ]; do :; done
+    "$plain_runtime" "$@" kill "$id" KILL
+    while [ "$("$plain_runtime" "$@" state "$id" | jq -r .status)" = running ]; do :; done
 }
 runs() { find "$lab/state/runs" -mindepth 1 -maxdepth 1 | wc -l; }
 gone() { # gone ID: for the runtime and for us
-    ! "$delegate_path" state "$1" 2>/dev/null && same 0 "$(runs)" && nothing_left
+    ! "$plain_runtime" state "$1" 2>/dev/null && same 0 "$(runs)" && nothing_left
 }
 said() { sed -E 's/time="[^"]*"//' <<<"$1"; }
 like_the_runtime() { # like_the_runtime WORD...: of a container that is not there
-    same "$("$delegate_path" "$@" 2>&1; echo $?)" "$("$runtime" "$@" 2>&1; echo $?)" ||
-        same "$(said "$("$delegate_path" "$@" 2>&1; echo $?)")" \
+    same "$("$plain_runtime" "$@" 2>&1; echo $?)" "$("$runtime" "$@" 2>&1; echo $?)" ||
+        same "$(said "$("$plain_runtime" "$@" 2>&1; echo $?)")" \
             "$(said "$("$runtime" "$@" 2>&1; echo $?)")"
 }
 
 cell cell
-wanted=$("$delegate_path" delete cell 2>&1; echo $?)
+wanted=$("$plain_runtime" delete cell 2>&1; echo $?)
 got=$("$runtime" delete cell 2>&1; echo $?)
 check "a container that runs is refused by the runtime" same "$(said "$wanted")" "$(said "$got")"
 check "and stays ours" same 1 "$(runs)"
@@ -79,7 +79,7 @@ kill_cell cell
 echo '{' >"$(echo "$lab"/state/runs/*/record.json)"
 check "R15 with a record that nobody can read it is deleted" same 0 \
     "$("$runtime" delete cell; echo $?)"
-check "for the runtime at least" same 1 "$("$delegate_path" state cell >/dev/null 2>&1; echo $?)"
+check "for the runtime at least" same 1 "$("$plain_runtime" state cell >/dev/null 2>&1; echo $?)"
 rm -rf "$lab"/state/runs/*
 
 cell cell
@@ -111,7 +111,7 @@ kill_cell cell --root "$lab/one"
 "$runtime" --root "$lab/one" delete cell
 check "and goes on its own" gone cell
 
-if [[ $delegate == crun ]]; then
+if [[ $plain_name == crun ]]; then
     cell many-1
     cell many-2
     check "crun deletes by a pattern" same 0 \

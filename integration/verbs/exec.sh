@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is executed later is as confined as what was started: no proxy, no network capability,
-# no descriptor that reaches out; the profile's variables; the engine's file untouched.
+# A command that exec runs later is as confined as the first one: no proxy, no network capability, no
+# descriptor that reaches out; the profile's variables; the engine's file untouched.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
@@ -16,7 +16,7 @@ keep='.root.readonly = false'
 bundle cell "$keep" "${idle[@]}"
 start_ready "$runtime" run --bundle "$lab/b/cell" cell
 bundle control "$keep" "${idle[@]}"
-start_ready "$delegate_path" run --bundle "$lab/b/control" control
+start_ready "$plain_runtime" run --bundle "$lab/b/control" control
 
 # process [JQ-FILTER] WORD...: the file that an engine makes for an exec of WORD...
 process() {
@@ -54,25 +54,25 @@ names() { sed -n 's/=.*//p' | sort | grep -v '^HOME$'; }
 # ---- a process from the engine ------------------------------------------------------------------
 
 check "control: proxies come in by an engine's process" \
-    same 5 "$(by_file "$delegate_path" control . env | proxies)"
+    same 5 "$(by_file "$plain_runtime" control . env | proxies)"
 check "R24 an engine's process is rid of its proxies" same 0 "$(by_file "$runtime" cell . env | proxies)"
 check "the rest of its environment stays, the profile's comes" same $'B\nPATH\nTOLD' \
     "$(by_file "$runtime" cell . env | names)"
 check "the engine's file is as it was" sha256sum --quiet -c "$lab/process.sum"
 check "control: network capabilities come in by an engine's process" \
-    same 3 "$(by_file "$delegate_path" control . cat /proc/self/status | network_caps)"
+    same 3 "$(by_file "$plain_runtime" control . cat /proc/self/status | network_caps)"
 check "R24 an engine's process is rid of network capabilities" \
     same 0 "$(by_file "$runtime" cell . cat /proc/self/status | network_caps)"
 check "other capabilities stay" contains "$(by_file "$runtime" cell . cat /proc/self/status)" \
     $'CapEff:\t0000000000000020'
 check "an exec by -p=FILE or -pFILE is seen as well" same 0 "$(
     process . env
-    if [[ $delegate == crun ]]; then spelling=-p; else spelling=-p=; fi
+    if [[ $plain_name == crun ]]; then spelling=-p; else spelling=-p=; fi
     "$runtime" exec "$spelling$lab/process.json" cell </dev/null | proxies
 )"
 descriptors=(sh -c 'for fd in /proc/$$/fd/*; do echo ${fd##*/}; done')
 check "nothing of ours is handed to the process" same \
-    "$(by_file "$delegate_path" control . "${descriptors[@]}")" \
+    "$(by_file "$plain_runtime" control . "${descriptors[@]}")" \
     "$(by_file "$runtime" cell . "${descriptors[@]}")"
 check "the exit status is the process's" same 42 \
     "$(by_file "$runtime" cell . sh -c 'exit 42' >/dev/null; echo $?)"
@@ -88,7 +88,7 @@ check "its environment arrives" contains "$(
 # ---- a process from flags -----------------------------------------------------------------------
 
 check "control: proxies come in by config.json and --env" contains \
-    "$(by_flags "$delegate_path" control --env HTTP_PROXY=x --env PATH=/bin -- env)" HTTP_PROXY=x
+    "$(by_flags "$plain_runtime" control --env HTTP_PROXY=x --env PATH=/bin -- env)" HTTP_PROXY=x
 check "flags bring no proxies" same 0 "$(by_flags "$runtime" cell --env HTTP_PROXY=x \
     --env=https_proxy=x --env PATH=/bin -- env | proxies)"
 check "no flags, no proxies" same 0 "$(by_flags "$runtime" cell -- env | proxies)"
@@ -96,14 +96,14 @@ check "the profile's variable wins over a flag's" contains \
     "$(by_flags "$runtime" cell -e TOLD=x -e C=2 -e PATH=/bin -- env)" "TOLD=by profile"
 check "other variables of flags arrive" contains \
     "$(by_flags "$runtime" cell -e C=2 -e PATH=/bin -- env)" C=2
-check "control: network capabilities come in by flags" same 3 "$(by_flags "$delegate_path" control \
+check "control: network capabilities come in by flags" same 3 "$(by_flags "$plain_runtime" control \
     --cap CAP_NET_ADMIN --cap CAP_NET_RAW -- cat /proc/self/status | network_caps)"
 check "flags bring no network capabilities" same 0 "$(by_flags "$runtime" cell \
     --cap CAP_NET_ADMIN --cap CAP_NET_RAW -- cat /proc/self/status | network_caps)"
 check "a capability by its number is refused" contains \
     "$(by_flags "$runtime" cell --cap 12 -- true)" "(invalid_request)"
 check "flags mean what they mean to the runtime" same \
-    "$(by_flags "$delegate_path" control --cwd /tmp -u 5:6 -e PATH=/bin -- sh -c 'pwd; id -u; id -g')" \
+    "$(by_flags "$plain_runtime" control --cwd /tmp -u 5:6 -e PATH=/bin -- sh -c 'pwd; id -u; id -g')" \
     "$(by_flags "$runtime" cell --cwd /tmp -u 5:6 -e PATH=/bin -- sh -c 'pwd; id -u; id -g')"
 
 # ---- refusals -----------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ check "a process that is no JSON is refused" refused invalid_request eval \
 check "a process that is not there is refused" refused invalid_request eval \
     '"$runtime" exec --process /nowhere cell 2>&1'
 every='.capabilities |= map_values(["CAP_SYS_ADMIN"])'
-check "control: an exec with every capability" by_file "$delegate_path" control "$every" true
+check "control: an exec with every capability" by_file "$plain_runtime" control "$every" true
 check "a process with capabilities that void the posture is refused" \
     refused bundle_voids_posture by_file "$runtime" cell "$every" true
 check "flags with capabilities that void the posture are refused" \
@@ -134,7 +134,7 @@ with_socket() { # the process gets a socket of the host's network as its third d
 s = socket.socket(); os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
 os.execv(sys.argv[1], sys.argv[1:])' "$1" exec --preserve-fds 1 "$2" true 2>&1 </dev/null
 }
-check "control: a socket of the host's network can be handed over" with_socket "$delegate_path" control
+check "control: a socket of the host's network can be handed over" with_socket "$plain_runtime" control
 check "a socket of the host's network is not handed over" \
     refused invalid_request with_socket "$runtime" cell
 check "preserved files are handed over" same third "$(
@@ -147,7 +147,7 @@ missing_descriptor() { # missing_descriptor RUNTIME ID
     "$1" exec --preserve-fds 2 --process "$lab/process.json" "$2" </dev/null 2>&1 | tail -c 60
 }
 check "a preserved descriptor that is not there is not one of ours" same \
-    "$(missing_descriptor "$delegate_path" control)" "$(missing_descriptor "$runtime" cell)"
+    "$(missing_descriptor "$plain_runtime" control)" "$(missing_descriptor "$runtime" cell)"
 
 # ---- a broken policy ----------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ check "and without network capabilities" same 0 \
 cp "$lab/policy.good" "$lab/policy.json"
 
 for id in cell control; do
-    "$delegate_path" kill $id KILL
+    "$plain_runtime" kill $id KILL
 done
 wait
 "$runtime" delete --force cell 2>/dev/null

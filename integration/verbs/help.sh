@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
-needs root "${AH_DELEGATE:-runc}" busybox jq getent ldd
+needs root "${AH_RUNTIME:-runc}" busybox jq getent ldd
 enter_lab
 make_rootfs "$lab/rootfs"
 policy
@@ -16,7 +16,7 @@ refusal="is not one that this version knows"
 #    -b, --bundle=DIR          container bundle       (crun)
 help_of() {
     local line spelling valued
-    "$delegate_path" "$@" --help 2>&1 | grep -E '^ +-' | sed -E 's/^ +//; s/  .*//' |
+    "$plain_runtime" "$@" --help 2>&1 | grep -E '^ +-' | sed -E 's/^ +//; s/  .*//' |
         while read -r line; do
             valued=
             [[ $line != *' value'* && $line != *[^[]=* ]] || valued=VALUE

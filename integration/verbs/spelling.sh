@@ -23,7 +23,7 @@ cd "$b" || exit 1
 # spelled WORD...: both run it, from the directory of the bundles.
 spelled() {
     local wanted got
-    wanted=$(within 30 "$delegate_path" "$@" </dev/null 2>&1)
+    wanted=$(within 30 "$plain_runtime" "$@" </dev/null 2>&1)
     got=$(within 30 "$runtime" "$@" </dev/null 2>&1)
     check "control: $* runs a bundle with its proxies" [ "${wanted##* }" = 3 ]
     check "R1 $* runs it without" same "${wanted% *} 0" "$got"
@@ -31,7 +31,7 @@ spelled() {
 # nobody WORD...: the runtime does not run it, nor do we, whoever says so.
 ran() { "$@" 2>/dev/null </dev/null | grep -E '^(it|other) [0-9]'; }
 nobody() {
-    check "control: $* is refused by the runtime" same "" "$(ran "$delegate_path" "$@")"
+    check "control: $* is refused by the runtime" same "" "$(ran "$plain_runtime" "$@")"
     check "R1 $* is run by nobody" same "" "$(ran "$runtime" "$@")"
 }
 # ours RULE WORD...: the runtime would run it; we refuse, in one line.
@@ -61,7 +61,7 @@ spelled run x
 spelled run -- x
 cd "$b" || exit 1
 
-if [[ $delegate == crun ]]; then
+if [[ $plain_name == crun ]]; then
     spelled run -bit x
     spelled run --bund it x
     spelled run --b=it x
@@ -69,7 +69,7 @@ if [[ $delegate == crun ]]; then
     nobody run x --bundle it
     nobody run -b=it x
     check "control: the runtime runs what another file says" same "it 3" \
-        "$(ran "$delegate_path" run -f "$b/it/config.json" -b other x)"
+        "$(ran "$plain_runtime" run -f "$b/it/config.json" -b other x)"
     ours R4 run -f "$b/it/config.json" -b other x
     ours R4 run -bother -f"$b/it/config.json" x
     ours R4 run --conf="$b/it/config.json" -b other x
@@ -107,15 +107,15 @@ check "the names of our own programs choose none" same "it 0" "$(
     ln -s anchorhold "$lab/bin/anchorhold-gate"
     own[0]=$lab/bin/anchorhold-gate && run_own "${in_policy[@]}" "${it[@]}")"
 # By another name, so that only the file itself tells.
-ln "$lab/bin/anchorhold" "$lab/bin/$delegate-ours"
+ln "$lab/bin/anchorhold" "$lab/bin/$plain_name-ours"
 ourselves() { # ourselves PLACE WORD...
     local said
-    said=$(run_own "${in_policy[@]}" --ah-runtime "$lab/bin/$delegate-ours" "${@:2}")
-    same "1 anchorhold: $1: runtime \"$lab/bin/$delegate-ours\" is anchorhold itself; name the runtime \
-below it (invalid_request)" "$? $said"
+    said=$(run_own "${in_policy[@]}" --ah-runtime "$lab/bin/$plain_name-ours" "${@:2}")
+    same "1 anchorhold: $1: runtime \"$lab/bin/$plain_name-ours\" is anchorhold itself; name runc \
+or crun (invalid_request)" "$? $said"
 }
-check "R6 we are not the runtime below ourselves: run" ourselves "run x" "${it[@]}"
-check "R6 we are not the runtime below ourselves: state" ourselves state state x
+check "R6 we do not take ourselves for the runtime: run" ourselves "run x" "${it[@]}"
+check "R6 we do not take ourselves for the runtime: state" ourselves state state x
 check "a profile that is not there is refused" contains \
     "$(run_own "${in_policy[@]}" --ah-profile=nowhere "${it[@]}")" "(invalid_"
 
@@ -125,35 +125,35 @@ wrong() {
     said=$(run_own "$@" "${it[@]}")
     check "creation is refused with $*" eval 'contains "$said" "anchorhold: run x: " &&
         same 1 "$(grep -c . <<<"$said")"'
-    check "the runtime still answers with $*" same "$("$delegate_path" --version)" \
+    check "the runtime still answers with $*" same "$("$plain_runtime" --version)" \
         "$(run_own "$@" --version)"
 }
 wrong "${in_policy[@]}" --ah-frob
 wrong "${in_policy[@]}" --ah-profile=
 wrong "${in_policy[@]}" --ah-profile 'a"b'
 wrong "${in_policy[@]}" "--ah-profile=a b"
-wrong --ah-policy "$lab/nowhere.json" --ah-runtime "$delegate_path"
+wrong --ah-policy "$lab/nowhere.json" --ah-runtime "$plain_runtime"
 echo '{' >"$lab/broken.json"
-wrong --ah-policy "$lab/broken.json" --ah-runtime "$delegate_path"
+wrong --ah-policy "$lab/broken.json" --ah-runtime "$plain_runtime"
 cp "$lab/policy.json" "$lab/writable.json" && chmod 666 "$lab/writable.json"
-wrong --ah-policy "$lab/writable.json" --ah-runtime "$delegate_path"
-# What Docker's shell makes of a path with a blank.
+wrong --ah-policy "$lab/writable.json" --ah-runtime "$plain_runtime"
+# Docker's shell splits a path with a blank.
 check "a path that a shell has split starts nothing" same "" \
     "$(run_own --ah-policy "$lab/my" policy.json "${it[@]}" | grep '^it ')"
 check "R21 without a policy file at the default place nothing is open" same "it 0" \
-    "$(run_own --ah-runtime "$delegate_path" "${it[@]}")"
+    "$(run_own --ah-runtime "$plain_runtime" "${it[@]}")"
 
 # ---- the runtime of a run whose policy broke ----------------------------------------------------
 
 # Another name than the default search would find, as an administrator's own build has.
-cp "$delegate_path" "$lab/bin/${delegate}-own"
-jq --arg runtime "$lab/bin/${delegate}-own" '.runtime = $runtime' "$lab/policy.json" >"$lab/own.json"
+cp "$plain_runtime" "$lab/bin/${plain_name}-own"
+jq --arg runtime "$lab/bin/${plain_name}-own" '.runtime = $runtime' "$lab/policy.json" >"$lab/own.json"
 bundle long . sh -c 'exec sleep infinity'
 run_own --ah-policy "$lab/own.json" create --bundle long long >/dev/null
-mv "$lab/bin/${delegate}-own" "$lab/bin/${delegate}-moved"
-printf '#!/bin/sh\necho own >&2\nexec %s "$@"\n' "$lab/bin/${delegate}-moved" \
-    >"$lab/bin/${delegate}-own"
-chmod 755 "$lab/bin/${delegate}-own"
+mv "$lab/bin/${plain_name}-own" "$lab/bin/${plain_name}-moved"
+printf '#!/bin/sh\necho own >&2\nexec %s "$@"\n' "$lab/bin/${plain_name}-moved" \
+    >"$lab/bin/${plain_name}-own"
+chmod 755 "$lab/bin/${plain_name}-own"
 echo '{' >"$lab/own.json"
 for words in "state long" "start long" "kill long KILL" "delete --force long"; do
     check "with a broken policy its own runtime is asked to $words" contains \

@@ -13,7 +13,7 @@ remember_kernel
 hook=$lab/libexec/anchorhold/anchorhold-hook
 log=$lab/log.json
 
-# What the command sees of the network, and that it ran at all.
+# The command prints that it ran, and the links that it sees.
 look=(sh -c 'echo ran; for link in /sys/class/net/*; do
     [ -e $link/flags ] && echo "${link##*/} $(($(cat $link/flags) & 1))"; done; exec sleep infinity')
 
@@ -64,15 +64,15 @@ refused() {
         same "$(jq -r .msg "$log")" "$(cat "$lab/err")" &&
         contains "$(cat "$lab/err")" "anchorhold: start $1: " && contains "$(cat "$lab/err")" "$2" &&
         contains "$(cat "$lab/err")" "; the container was deleted (network_setup_failed)" &&
-        ! "$delegate_path" state "$1" 2>/dev/null && same "" "$(cat <&9)"
+        ! "$plain_runtime" state "$1" 2>/dev/null && same "" "$(cat <&9)"
 }
 
-create "$delegate_path" control
+create "$plain_runtime" control
 plug
 check "control: an interface that comes after create is the container's" \
-    same 0 "$("$delegate_path" start control; echo $?)"
+    same 0 "$("$plain_runtime" start control; echo $?)"
 check "control: and it is up" contains "$(first_lines)" "eth0 1"
-end "$delegate_path" control
+end "$plain_runtime" control
 
 create "$runtime" cell
 plug
@@ -112,8 +112,8 @@ check "a run that is not enforced is not started" refused planned \
 end "$runtime" planned
 check "nothing is left of one that was not enforced" nothing_left
 
-keeping=$lab/bin/$delegate-keeping
-printf '#!/bin/sh\ncase " $* " in *" delete "*) exit 1 ;; esac\nexec %s "$@"\n' "$delegate_path" >"$keeping"
+keeping=$lab/bin/$plain_name-keeping
+printf '#!/bin/sh\ncase " $* " in *" delete "*) exit 1 ;; esac\nexec %s "$@"\n' "$plain_runtime" >"$keeping"
 chmod 755 "$keeping"
 create "$runtime" kept
 jq '.state = "planned"' "$(record_of)" >"$lab/record" && cp "$lab/record" "$(record_of)"
@@ -124,7 +124,7 @@ kept() {
         "the run is planned, not enforced; the container could not be deleted: delete it by force"
 }
 check "one that the runtime does not delete is said to be there" kept
-check "as it is, and was not started" same created "$("$delegate_path" state kept | jq -r .status)"
+check "as it is, and was not started" same created "$("$plain_runtime" state kept | jq -r .status)"
 policy
 end "$runtime" kept
 check "nothing is left of one that was not deleted at first" nothing_left
@@ -137,8 +137,8 @@ rm -rf "$lab"/state/runs/* # what nobody can read is nobody's to tear down
 check "nothing is left of one that could not be read" nothing_left
 
 create "$runtime" ended
-"$delegate_path" kill ended KILL
-while [ "$("$delegate_path" state ended | jq -r .status)" = created ]; do :; done
+"$plain_runtime" kill ended KILL
+while [ "$("$plain_runtime" state ended | jq -r .status)" = created ]; do :; done
 check "a container that has ended is the runtime's to refuse" same 1 "$(start ended; echo $?)"
 check "and is not deleted for it" same stopped "$("$runtime" state ended | jq -r .status)"
 end "$runtime" ended

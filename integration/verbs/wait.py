@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shim as a parent: beside a delegate that shows what reaches it, and with the real one."""
+"""The shim as a parent: with a runtime that shows what reaches it, and with the real one."""
 
 import json
 import os
@@ -12,8 +12,8 @@ import sys
 
 SLOWNESS = int(os.environ.get("AH_SLOWNESS", "1"))  # slowness.sh
 
-DELEGATE, LAB = sys.argv[1:3]
-CRUN = os.path.basename(DELEGATE).startswith("crun")
+RUNTIME, LAB = sys.argv[1:3]
+CRUN = os.path.basename(RUNTIME).startswith("crun")
 SHIM = [f"{LAB}/bin/anchorhold", "--ah-policy", f"{LAB}/policy.json", "--ah-state", f"{LAB}/state"]
 LOG = f"{LAB}/engine.log"
 failed = 0
@@ -28,10 +28,10 @@ def case(name, good, detail=""):
         print("#   " + str(detail).replace("\n", "\n#   "), flush=True)
 
 
-# ---- a delegate that shows what reaches it ------------------------------------------------------
+# ---- a runtime that shows what reaches it -------------------------------------------------------
 
 # It says "up", then every signal it gets; USR2 ends it. Its name makes it runc or crun to us.
-STANDIN = f"{LAB}/bin/{os.path.basename(DELEGATE)}-standin"
+STANDIN = f"{LAB}/bin/{os.path.basename(RUNTIME)}-standin"
 PROGRAM = r"""#!/usr/bin/python3 -IS
 import os, signal, sys
 def show(name):
@@ -105,7 +105,7 @@ def mirror(front, status):
 def handed_over():
     for status in (1, 42, 255):
         wanted, got = mirror([STANDIN], status), mirror([*SHIM, "--ah-runtime", STANDIN], status)
-        case(f"R5 a runtime below us is handed what we were handed, and its {status} is ours",
+        case(f"R5 the runtime is handed what we were handed, and its {status} is ours",
              wanted == got and wanted[0] == status, f"runtime: {wanted}\nshim:    {got}")
     died = beside(words_for(), env={"MODE": "die"}, stderr=subprocess.DEVNULL)
     status = died.wait(60 * SLOWNESS)
@@ -208,7 +208,7 @@ def settled(lines):
 def logs():
     for form in ("json", "text"):
         log = ("--log-format", form)
-        wanted, got = real([DELEGATE], log), real(SHIM, log)
+        wanted, got = real([RUNTIME], log), real(SHIM, log)
         case(f"a failing create leaves the runtime's own line, {form}",
              (wanted[0], settled(wanted[3])) == (got[0], settled(got[3])) and len(got[3]) == 2,
              f"runtime: {wanted}\nshim:    {got}")
@@ -222,11 +222,11 @@ def logs():
     errors = [line for line in got[3][1:] if json.loads(line)["level"] == "error"] if not CRUN \
         else got[3][1:]
     case("a failing create with its debugging lines has one error", len(errors) == 1, got)
-    wanted, got = real([DELEGATE], (), "run", "says"), real(SHIM, (), "run", "says")
+    wanted, got = real([RUNTIME], (), "run", "says"), real(SHIM, (), "run", "says")
     case("a run ends as its command does", wanted == got and got[:3] == (5, b"out\n", b"err\n"),
          f"runtime: {wanted}\nshim:    {got}")
     if not CRUN:
-        wanted = len(real([DELEGATE], (), "run", "says", debug=True)[3])
+        wanted = len(real([RUNTIME], (), "run", "says", debug=True)[3])
         got = len(real(SHIM, (), "run", "says", debug=True)[3])
         case("what a run logs arrives in the engine's log", wanted > 5 and got > 5, (wanted, got))
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Where the runtime is forked and waited for it is as if it had been executed: words, environment,
+# A runtime that is forked and waited for behaves as if it had been executed: words, environment,
 # descriptors, signals, job control, death, status; and the engine's log reads as it should.
 . "$(dirname "$0")/../lib/lab.sh"
 . "$(dirname "$0")/../lib/engines.sh"
@@ -13,6 +13,6 @@ remember_kernel
 bundle idle . sleep infinity
 bundle missing . no-such-program
 bundle says . sh -c 'echo out; echo err >&2; exit 5'
-"$python" "$here/verbs/wait.py" "$delegate_path" "$lab" || failed=$((failed + 1))
+"$python" "$here/verbs/wait.py" "$plain_runtime" "$lab" || failed=$((failed + 1))
 check "nothing is left" nothing_left
 finish

@@ -90,12 +90,15 @@ struct EngineSetup {
     bool has_fault(FaultKind kind, std::string_view handler) const;
 };
 
-// How containerd lays one file over another: 2.x merges their sections. In 1.x the section of a
-// later file takes the place of the whole earlier one (containerd issue 5837).
-enum class Layering : bool { merged, replaced };
+// The way in which containerd lays one file over another.
+enum class Layering : bool {
+    merged,   // 2.x merges their sections
+    replaced, // 1.x: a section of a later file takes the place of the earlier one (its issue 5837)
+};
 
-// `effective` is what the engine has read, later files laid over earlier ones; none: it would not
-// say. `written` is what the administrator wrote. All is TOML, Docker's JSON.
+// Reads an engine's configuration. `effective` is what the engine has read, later files laid over
+// earlier ones; empty: it would not say. `written` is what the administrator wrote. Docker's files
+// are JSON, all others TOML.
 EngineSetup read_setup(Engine engine, const std::vector<EngineFile>& effective,
                        const std::vector<EngineFile>& written,
                        Layering layering = Layering::merged);

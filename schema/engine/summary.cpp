@@ -7,15 +7,6 @@
 
 namespace anchorhold::engine {
 
-Standing standing_of(const EngineSetup& setup)
-{
-    if (setup.faults.empty())
-        return Standing::told;
-    const bool none_named = std::ranges::all_of(
-        setup.faults, [](const Fault& fault) { return fault.kind == FaultKind::no_handler; });
-    return none_named ? Standing::not_told : Standing::told_wrongly;
-}
-
 std::string runtimes_of_ours(const EngineSetup& setup)
 {
     std::vector<std::pair<std::string, std::string>> files; // each with its runtimes

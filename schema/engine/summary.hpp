@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` says of an engine in a word and a line. Pure.
+// Writes the lines in which `doctor` sums an engine up. Pure.
 #pragma once
 
-#include "schema/engine/setup.hpp"
+#include "schema/engine/standing.hpp"
+
+#include <string>
 
 namespace anchorhold::engine {
 
-enum class Standing : std::uint8_t {
-    not_told,     // its configuration does not name us, which is no fault
-    told,         // it names us, and nothing is wrong with that
-    told_wrongly, // it names us in vain, or cannot be read
-};
-Standing standing_of(const EngineSetup& setup);
-
-// "anchorhold, anchorhold-ci in FILE; x in OTHER-FILE": the runtimes of ours; empty: there are
-// none.
+// Returns the runtimes of ours, each with its file: "anchorhold, anchorhold-ci in FILE; x in
+// OTHER-FILE". Returns an empty text when there are none.
 std::string runtimes_of_ours(const EngineSetup& setup);
-// The line behind the engine's name.
+// Returns the line that stands behind the engine's name.
 std::string summary_of(const EngineSetup& setup);
 
 } // namespace anchorhold::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `verify`: does an engine's runtime lead to us, and did a container that ran below it
-// leave the record it should? What was found out is judged here. Pure.
+// Judges for `verify` whether an engine's runtime leads to us, and whether a container that it ran
+// left the record that it should. Pure.
 #pragma once
 
 #include "schema/engine/setup.hpp"
@@ -29,13 +29,14 @@ struct HandlerFacts {
     // The profile chosen by --ah-profile, and by argv[0].
     std::optional<std::string> option = {}, argv0 = {};
 };
+// Adds the faults of a runtime to the set-up.
 void judge_handler(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
-// The same of its program alone.
+// Adds the faults of its program alone.
 void judge_standing(const Handler& handler, const HandlerFacts& facts, EngineSetup& setup);
-// The profile its containers get; nothing where they are refused.
+// Returns the profile that its containers get; nothing where they are refused.
 std::optional<std::string> profile_of(const HandlerFacts& facts);
 
-// The throw-away container that was run below the runtime.
+// The throw-away container that the runtime ran.
 struct Trial {
     std::string id = {};     // empty: the engine made no container
     bool ran = false;        // it ran to its end; for a pod, its sandbox ran
@@ -57,7 +58,7 @@ void judge_absence(std::string_view name, EngineSetup& setup);
 enum class Verdict : std::uint8_t { verified, faulty, alarm };
 Verdict verdict_of(const EngineSetup& setup);
 
-// One line of the output: what is told of one handler.
+// One line of the output, about one handler.
 struct VerifyRow {
     std::string handler, program, profile, trial, sentence;
 };

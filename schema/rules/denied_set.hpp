@@ -18,7 +18,7 @@ struct DeniedSet {
 constexpr std::size_t most_denied = 4096;
 
 // Adds the set to the record: each destination once, with the time of its last attempt. Adding what
-// the same table remembered before a second time changes nothing.
+// the same table kept before a second time changes nothing.
 void add_denied(Record& record, const DeniedSet& seen);
 // Notes that the table was replaced: what the next table counts is added to the drops so far.
 void begin_denied_anew(Record& record);

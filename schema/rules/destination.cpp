@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 
 namespace anchorhold::rules {
@@ -13,13 +12,6 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr unsigned mapped_bits = 96;
-constexpr std::size_t longest_name = 253;
-constexpr std::size_t longest_label = 63;
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 std::optional<unsigned> prefix_length(std::string_view text, unsigned most)
 {
@@ -31,36 +23,6 @@ std::optional<unsigned> prefix_length(std::string_view text, unsigned most)
     if (ec != std::errc() || stop != end || padded || length > most)
         return std::nullopt;
     return length;
-}
-
-bool is_label(std::string_view label)
-{
-    return !label.empty() && label.size() <= longest_label &&
-           std::ranges::all_of(label, [](char c) {
-               return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
-           });
-}
-
-bool is_name(std::string_view name)
-{
-    if (name.size() > longest_name)
-        return false;
-    while (true) {
-        const std::size_t dot = name.find('.');
-        if (!is_label(name.substr(0, dot)))
-            return false;
-        if (dot == std::string_view::npos)
-            return true;
-        name.remove_prefix(dot + 1);
-    }
-}
-
-// Returns whether inet_aton(3) and URL parsers would take the host for an address because it ends
-// in a number.
-bool ends_in_number(std::string_view text)
-{
-    const std::string_view last = text.substr(text.rfind('.') + 1);
-    return last.starts_with("0x") || (!last.empty() && std::ranges::all_of(last, is_digit));
 }
 
 bool looks_like_address(std::string_view text)
@@ -151,47 +113,6 @@ bool is_covered(const Prefix& range, const std::vector<Prefix>& by)
     }
     return !inside.empty() && is_covered(range.half(0), inside) &&
            is_covered(range.half(1), inside);
-}
-
-Result<NamePattern> NamePattern::parse(std::string_view text, Code code)
-{
-    Depth depth = Depth::exact;
-    std::string_view name = text;
-    if (name.starts_with("**.")) {
-        depth = Depth::any;
-        name.remove_prefix(3);
-    } else if (name.starts_with("*.")) {
-        depth = Depth::one;
-        name.remove_prefix(2);
-    }
-    if (!is_name(name) || ends_in_number(name)) {
-        return fail(code, in_quotes(text) + " is not a host name: lower-case labels of "
-                                            "[a-z0-9_-], other scripts as xn--, no final dot");
-    }
-    return NamePattern(depth, name);
-}
-
-bool NamePattern::covers(const NamePattern& other) const
-{
-    const std::string_view name = other.name_;
-    const std::size_t dot = name.find('.');
-    const bool is_child = dot != std::string_view::npos && name.substr(dot + 1) == name_;
-    switch (depth_) {
-    case Depth::exact: return *this == other;
-    case Depth::one: return *this == other || (other.is_exact() && is_child);
-    case Depth::any: return name.ends_with("." + name_) || (!other.is_exact() && name == name_);
-    }
-    std::abort(); // a byte that is no Depth: refuse to guess
-}
-
-std::string NamePattern::text() const
-{
-    switch (depth_) {
-    case Depth::exact: return name_;
-    case Depth::one: return "*." + name_;
-    case Depth::any: return "**." + name_;
-    }
-    std::abort();
 }
 
 Result<Destination> parse_destination(std::string_view text, Code code)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "schema/error.hpp"
+#include "schema/rules/name_pattern.hpp"
 
 #include <array>
 #include <cstdint>
@@ -42,23 +43,6 @@ private:
 };
 // Returns whether every address of `range` lies in one of `by`.
 bool is_covered(const Prefix& range, const std::vector<Prefix>& by);
-
-// A host name, or names by a wildcard. "github.com" is that name alone, "*.x.org" is exactly one
-// label below x.org, and "**.x.org" is one label or more below it.
-class NamePattern {
-public:
-    static Result<NamePattern> parse(std::string_view text, Code code);
-    bool is_exact() const { return depth_ == Depth::exact; }
-    bool covers(const NamePattern& other) const;
-    std::string text() const;
-    friend bool operator==(const NamePattern&, const NamePattern&) = default;
-
-private:
-    enum class Depth : std::uint8_t { exact, one, any };
-    NamePattern(Depth depth, std::string_view name) : depth_(depth), name_(name) {}
-    Depth depth_;
-    std::string name_; // the part after the wildcard
-};
 
 using Destination = std::variant<Prefix, NamePattern>;
 

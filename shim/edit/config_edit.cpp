@@ -2,6 +2,7 @@
 #include "shim/edit/config_edit.hpp"
 
 #include "schema/request.hpp"
+#include "shim/edit/capabilities.hpp"
 #include "shim/edit/env.hpp"
 #include "shim/edit/hooks.hpp"
 #include "shim/edit/linux.hpp"

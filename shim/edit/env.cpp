@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits process.env and process.capabilities, in config.json and in the process of an exec.
 #include "shim/edit/env.hpp"
 
 #include "schema/proxy_env.hpp"
@@ -16,16 +15,6 @@ void add_once(std::vector<std::string>& list, std::string text)
 {
     if (std::ranges::find(list, text) == list.end())
         list.push_back(std::move(text));
-}
-
-// Says whether the name has the spelling that all runtimes read alike. crun hands the text to
-// cap_from_name(3), which ignores letter case and what follows, and takes numbers ("13", "0xd" and
-// "015" are all CAP_NET_RAW). runc takes exactly this spelling (measured).
-bool is_plain_capability(std::string_view name)
-{
-    return name.starts_with("CAP_") && std::ranges::all_of(name, [](char c) {
-               return (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
-           });
 }
 
 Result<std::vector<std::string>> entries_of(const std::vector<json::View>& items)
@@ -89,38 +78,6 @@ Result<EnvEdit> edit_env(json::View process, const Plan& plan)
         list += (list.empty() ? "" : ",") + json::quote(name + "=" + value);
     if (!list.empty())
         edits.add_to_member(process, "env", json::Kind::array, config::Side::back, list);
-    result.splices = std::move(edits).splices();
-    return result;
-}
-
-Result<CapsEdit> edit_capabilities(json::View process)
-{
-    CapsEdit result;
-    config::Edits edits;
-    // A missing member means no capabilities at all, to runc and crun alike (measured).
-    AH_TRY(const auto capabilities, config::container(process, "capabilities", json::Kind::object));
-    if (!capabilities)
-        return result;
-    for (const std::string_view name : config::capability_sets) {
-        AH_TRY(const auto set, config::container(*capabilities, name, json::Kind::array));
-        if (!set)
-            continue;
-        std::vector<json::View> removed;
-        for (const json::View& entry : set->items()) {
-            const Result<std::string> capability = entry.string();
-            if (!capability)
-                return std::unexpected(capability.error());
-            if (!is_plain_capability(*capability)) {
-                return std::unexpected(
-                    entry.wrong(in_quotes(*capability, 64) + " is no capability's one spelling"));
-            }
-            if (*capability != "CAP_NET_ADMIN" && *capability != "CAP_NET_RAW")
-                continue;
-            removed.push_back(entry);
-            add_once(result.removed, *capability);
-        }
-        edits.remove(*set, removed);
-    }
     result.splices = std::move(edits).splices();
     return result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits process.env and process.capabilities, in config.json and in the process of an exec. Errors
-// have the code of the document.
+// Edits process.env, in config.json and in the process of an exec. Errors have the code of the
+// document.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -27,12 +27,5 @@ struct EnvEdit {
     std::vector<std::string> removed; // names, each once
 };
 Result<EnvEdit> edit_env(json::View process, const Plan& plan);
-// Takes CAP_NET_ADMIN and CAP_NET_RAW out of the five sets of process.capabilities. Refuses a
-// capability that is not spelled CAP_NAME.
-struct CapsEdit {
-    std::vector<json::Splice> splices;
-    std::vector<std::string> removed; // names, each once
-};
-Result<CapsEdit> edit_capabilities(json::View process);
 
 } // namespace anchorhold::edit

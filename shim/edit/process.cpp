@@ -4,6 +4,7 @@
 #include "schema/proxy_env.hpp"
 #include "shim/config/oci_keys.hpp"
 #include "shim/config/splice.hpp"
+#include "shim/edit/capabilities.hpp"
 #include "shim/edit/config_edit.hpp"
 #include "shim/edit/env.hpp"
 #include "shim/inspect/capabilities.hpp"

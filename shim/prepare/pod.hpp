@@ -21,8 +21,8 @@ struct PodPlace {
     std::vector<std::int64_t> inits; // pids: its first process, and those of who joined it
 };
 
-// Does the operator's choice of a profile mark this handler as one whose engine makes pods? Where
-// an annotation chose, the operator's choice is the policy's default.
+// Returns whether the operator's choice of a profile marks this handler as one whose engine makes
+// pods. Where an annotation chose, the operator's choice is the policy's default.
 bool makes_pods(const Policy& policy, const ProfileChoice& choice);
 
 // Refuses (posture_unavailable) an open container in a network that a confined run holds: a process

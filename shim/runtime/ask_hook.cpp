@@ -56,12 +56,12 @@ Status unplug_by_hook(const state::StateDir& state, Record& record)
     return {};
 }
 
-Status hold_by_hook(const state::StateDir& state, const Record& record)
+Status restore_by_hook(const state::StateDir& state, const Record& record)
 {
     return have_hook(state, record, "hold");
 }
 
-std::vector<std::string> hold_all_by_hook(const state::StateDir& state)
+std::vector<std::string> restore_all_by_hook(const state::StateDir& state)
 {
     std::vector<std::string> lines;
     const auto keys = state.runs();
@@ -70,7 +70,7 @@ std::vector<std::string> hold_all_by_hook(const state::StateDir& state)
         const auto record = read ? *read : std::nullopt;
         if (!record || !record->network || record->state != RunState::enforced)
             continue;
-        if (const auto held = hold_by_hook(state, *record); !held)
+        if (const auto held = restore_by_hook(state, *record); !held)
             lines.push_back(key.text() + ": " + held.error().what);
     }
     return lines;

@@ -19,10 +19,11 @@ Status unplug_by_hook(const state::StateDir& state, Record& record);
 
 // Compares what the kernel holds of a live sealed or filtered run with the plan. The hook restores
 // what was taken away and writes down in the record what it found.
-Status hold_by_hook(const state::StateDir& state, const Record& record);
+Status restore_by_hook(const state::StateDir& state, const Record& record);
 
-// Does the same for all such runs. Returns a line "KEY: sentence" for each that does not hold.
-std::vector<std::string> hold_all_by_hook(const state::StateDir& state);
+// Does the same for all such runs. Returns a line "KEY: sentence" for each that cannot be
+// restored.
+std::vector<std::string> restore_all_by_hook(const state::StateDir& state);
 
 // Removes what belongs to no run that has a folder. Returns a line for each thing removed.
 Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path);

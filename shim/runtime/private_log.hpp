@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's --log while it runs. Engines read the whole log after a failed creation: podman
-// takes it as one JSON object, containerd takes its last error. So it may hold one error line only.
-// Whether the creation failed is known only afterwards, so the runtime first writes to a file of
-// ours.
+// A file of ours that takes the place of the runtime's --log while it runs. Engines read the whole
+// log after a failed creation: podman takes it as one JSON object, containerd takes its last error.
+// So the log may hold one error line only. Only afterwards it is known whether the creation failed.
 #pragma once
 
 #include "schema/unique_fd.hpp"

@@ -25,8 +25,8 @@ Status check_fit(const std::string& path, Code code)
     if (::stat("/proc/self/exe", &self) != 0)
         return fail_errno("look at ourselves", errno, code);
     if (self.st_dev == file.st_dev && self.st_ino == file.st_ino) {
-        return fail(code, "runtime " + in_quotes(path) +
-                              " is anchorhold itself; name the runtime below it");
+        return fail(code,
+                    "runtime " + in_quotes(path) + " is anchorhold itself; name runc or crun");
     }
     return state::check_owned_path(path, "runtime", code);
 }

@@ -31,7 +31,8 @@ std::string variable(const char* name)
 
 class FileReader {
 public:
-    // Takes up the file, through links as engines do; false: it is not there, or cannot be read.
+    // Adds the file, through links as engines do. Returns false when it is not there, or cannot be
+    // read.
     bool add(const std::string& path)
     {
         std::error_code error;
@@ -48,7 +49,7 @@ public:
         return false;
     }
 
-    // The names in a folder that fit `pattern`, in the order in which engines take them.
+    // Returns the names in a folder that fit `pattern`, in the order in which engines take them.
     std::vector<fs::path> matching(const fs::path& folder, const std::string& pattern)
     {
         std::vector<fs::path> found;
@@ -87,7 +88,8 @@ private:
     EngineFiles read_;
 };
 
-// containers.conf(5). A variable's file stands for all others, an override comes behind them.
+// Reads podman's files: containers.conf(5). A variable's file stands for all others, an override
+// comes behind them.
 void read_podman_files(FileReader& reader)
 {
     if (const std::string named = variable("CONTAINERS_CONF"); !named.empty()) {
@@ -105,8 +107,8 @@ void read_podman_files(FileReader& reader)
         reader.add(last);
 }
 
-// The files that an import of containerd's means. Only with a "*" it is a pattern, and then in any
-// of its parts.
+// Returns the files that an import of containerd's means. It is a pattern only when it has a "*",
+// and then in any of its parts.
 std::vector<std::string> meant_by(const std::string& import, FileReader& reader)
 {
     if (!import.contains('*'))
@@ -131,8 +133,8 @@ std::vector<std::string> meant_by(const std::string& import, FileReader& reader)
     return {found.begin(), found.end()};
 }
 
-// containerd-config.toml(5). A file's imports are laid over all that is known before them; a file
-// is read once. It does not start without a file that it imports by name.
+// Reads containerd's files: containerd-config.toml(5). A file's imports are laid over all that is
+// known before them; a file is read once. It does not start without a file that it imports by name.
 void read_containerd_files(const std::string& main, engine::Layering layering, FileReader& reader)
 {
     std::deque<std::string> pending{main};
@@ -154,7 +156,7 @@ void read_containerd_files(const std::string& main, engine::Layering layering, F
     }
 }
 
-// crio.conf.d(5): every file below the folder, whatever it is called.
+// Reads the files of crio.conf.d(5): every file below the folder, whatever it is called.
 void read_crio_folder(const fs::path& folder, FileReader& reader, int depth)
 {
     constexpr int deepest = 8;

@@ -17,7 +17,7 @@ struct EngineFiles {
 // Returns the engine's main configuration file where it is not told of another.
 std::string usual_file(engine::Engine engine);
 // Reads `main` and what goes with it: drop-ins, imports, podman's files of the user and of its
-// variables. podman takes no other main file than its own. What is not there is no error.
+// variables. podman takes no other main file than its own. A missing file is no error.
 // `layering` is containerd's.
 EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
                               engine::Layering layering);

@@ -20,7 +20,7 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutpu
            prepare::prepare(session, std::move(asked), id, "0000000000000000"));
     if (run.is_untouched()) {
         output.text = sentence_for(run.chosen.request, run.chosen.decision) +
-                      "\nconfig.json is left alone, the runtime below runs in our place\n";
+                      "\nconfig.json is left alone, the runtime runs in our place\n";
         return 0;
     }
     AH_TRY(const Record record, prepare::first_record(session, run, id));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds out which program an engine runs for a runtime's name.
 #pragma once
 
 #include "schema/engine/verify.hpp"
 
 namespace anchorhold::tools {
 
-// Returns which program an engine runs below this runtime, and whether it is this anchorhold; the
+// Returns which program an engine runs for this runtime, and whether it is this anchorhold. The
 // other facts are left empty.
 engine::HandlerFacts facts_of_program(const engine::Handler& handler);
 

@@ -78,7 +78,7 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& ou
     if (!call.dry_run)
         take_orphans(session.state_path, swept);
     if (state && !call.dry_run) {
-        for (std::string& line : runtime::hold_all_by_hook(*state))
+        for (std::string& line : runtime::restore_all_by_hook(*state))
             swept.failed.push_back(std::move(line));
     }
     for (const std::string& key : swept.removed)

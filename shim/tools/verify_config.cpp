@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each engine's configuration comes from. An engine that says what it has read is believed
-// before its files are; podman reads them anew in every call, so there they are the same.
+// Reads each engine's configuration from where that engine has it. An engine that says what it has
+// read is believed before its files are; podman reads them anew in every call, so there they are
+// the same.
 #include "shim/tools/verify_config.hpp"
 #include "schema/engine/file.hpp"
 #include "shim/tools/engine_files.hpp"

@@ -6,11 +6,12 @@
 
 namespace anchorhold::verbs {
 
-// Under the run's lock, with what an earlier run of this id left cleared away. Refused
+// Takes the run's lock, and clears away what an earlier run of this id left. Refuses
 // (invalid_request) while a run of this id lives.
 Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key);
 
-// What the container gets to see of us: resolv.conf and hosts. make_run comes first.
+// Writes the files of ours that the container gets to see: resolv.conf and hosts. The run's folder
+// is there already.
 Status write_inside(const state::StateDir& state, const RunKey& key, const prepare::SeenRun& seen);
 
 } // namespace anchorhold::verbs

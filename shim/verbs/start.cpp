@@ -49,8 +49,8 @@ Result<std::string> strays(const Record& record)
     return engines != 0 && count == engines ? std::string() : names;
 }
 
-// Takes away the interfaces `names`, which the hook does.
-Status guard(const OwnRun& run, const std::string& names)
+// Has the hook remove the interfaces `names`.
+Status remove_by_hook(const OwnRun& run, const std::string& names)
 {
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
     AH_TRY(const runtime::ProgramOutput caught,
@@ -64,7 +64,7 @@ Status guard(const OwnRun& run, const std::string& names)
 }
 
 // Refuses a start that would leave the run less confined than its record says.
-Status hold_gate(const OwnRun& run)
+Status check_network_again(const OwnRun& run)
 {
     if (run.record.state != RunState::enforced) {
         return fail(Code::network_setup_failed,
@@ -82,7 +82,7 @@ Status hold_gate(const OwnRun& run)
            "look at the container's init");
     if (names.empty() || now != run.record.init)
         return {};
-    return guard(run, names);
+    return remove_by_hook(run, names);
 }
 
 } // namespace
@@ -94,18 +94,18 @@ Result<int> start_container(const Session& session)
     if (found && !run)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
-    Status held = run ? hold_gate(*run) : Status(std::unexpected(found.error()));
+    Status fit = run ? check_network_again(*run) : Status(std::unexpected(found.error()));
     // A container that does not wait any more cannot be started. The runtime says so, and nothing
     // is deleted.
-    if (held || !waits_to_start(session))
+    if (fit || !waits_to_start(session))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     const bool deleted = delete_by_force(session);
     if (run)
         // `gc` removes what this leaves.
         (void)state::teardown(run->state, run->key, {}, runtime::unplug_by_hook);
-    held.error().what += deleted ? "; the container was deleted"
-                                 : "; the container could not be deleted: delete it by force";
-    return std::unexpected(std::move(held).error());
+    fit.error().what += deleted ? "; the container was deleted"
+                                : "; the container could not be deleted: delete it by force";
+    return std::unexpected(std::move(fit).error());
 }
 
 } // namespace anchorhold::verbs

@@ -120,7 +120,7 @@ TEST_CASE("sealed only for network-off plus a sealable endpoint")
     sealed.technique = Technique::veth;
     for (const GivenNetns given : everywhere) {
         CHECK(decided(over_veth(asking(Egress::off, {database})), able, given) == sealed);
-        // What else is relayed beside it makes no difference.
+        // Another endpoint that is relayed beside it makes no difference.
         CHECK(decided(over_veth(asking(Egress::off, {model, database})), able, given) == sealed);
         // It is not sealed without a tcp: endpoint, nor under another egress.
         CHECK(decided(over_veth(asking(Egress::off)), able, given).posture == Posture::severed);

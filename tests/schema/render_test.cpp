@@ -132,21 +132,20 @@ TEST_CASE("denials are told oldest first, for people and for programs")
     CHECK(denials_json({}) == "{\n  \"denied\": [],\n  \"more_denied\": false\n}\n");
 }
 
-TEST_CASE("where not all that was refused could be remembered, it is said wherever it is shown")
+TEST_CASE("where not all that was denied could be kept, it is said wherever it is shown")
 {
     Record record;
     record.denied = {{"192.0.2.9", 80, false, 1767225600}};
     record.more_denied = true;
     CHECK(render_denials(record) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
                                     "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
-                                    "there may be more: only so many can be remembered\n");
+                                    "there may be more: only so many are kept\n");
     CHECK(denials_json(record).contains("\"more_denied\": true"));
-    CHECK(render_record(record).contains(
-        "refused:    1 destination, see anchorhold denials\n"
-        "            there may be more: only so many can be remembered\n"));
+    CHECK(render_record(record).contains("denied:     1 destination, see anchorhold denials\n"
+                                         "            there may be more: only so many are kept\n"));
 }
 
-TEST_CASE("a filtered run's record shows its rules, its names and what was refused")
+TEST_CASE("a filtered run's record shows its rules, its names and what was denied")
 {
     Record record;
     record.key = "0123456789ab";
@@ -176,7 +175,7 @@ TEST_CASE("a filtered run's record shows its rules, its names and what was refus
                                    "            allow 203.0.113.1/32 tcp 443\n"
                                    "            allow 2001:db8::1/128 tcp 443\n"
                                    "            x.org is 203.0.113.1 2001:db8::1\n"
-                                   "refused:    7 packets\n"
+                                   "denied:     7 packets\n"
                                    "            1 destination, see anchorhold denials\n");
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("a link's name chooses a profile, but for the names of our own program
         CHECK(profile_in_name(plain) == std::nullopt);
 }
 
-TEST_CASE("R12 the default root is the one that the delegate takes")
+TEST_CASE("R12 the default root is the one that the runtime takes")
 {
     const std::string xdg = "/run/user/7";
     CHECK(default_root(Flavour::runc, {true, true, xdg, {}}) == "/run/runc");
@@ -48,7 +48,7 @@ TEST_CASE("R12 the default root is the one that the delegate takes")
     CHECK(default_root(Flavour::crun, {false, true, {}, {}}) == "/run/crun");
 }
 
-TEST_CASE("a session knows the delegate, the words and the root")
+TEST_CASE("a session knows the runtime, the words and the root")
 {
     const Scratch scratch;
     const std::string policy = put(scratch, "p.json", R"({"version":1,"runtime":"/bin/sh"})");
@@ -95,7 +95,7 @@ TEST_CASE("a policy behind a link that nobody else could have laid is read")
     CHECK(session_of({"anchorhold", "--ah-policy", link.c_str(), "state"}).runtime == "/bin/sh");
 }
 
-TEST_CASE("a wrong option of ours refuses creation, the policy's delegate still runs the rest")
+TEST_CASE("a wrong option of ours refuses creation, the policy's runtime still runs the rest")
 {
     const Scratch scratch;
     const std::string policy = put(scratch, "p.json", R"({"version":1,"runtime":"/bin/sh"})");
@@ -111,7 +111,7 @@ TEST_CASE("a wrong option of ours refuses creation, the policy's delegate still 
     CHECK(session_of(state).runtime == "/bin/sh");
 }
 
-TEST_CASE("a delegate that is named and not fit stops everything, and says so")
+TEST_CASE("a runtime that is named and not fit stops everything, and says so")
 {
     const Session session = session_of({"anchorhold", "--ah-runtime=/nowhere/runc", "state", "id"});
     const auto refused = carry_out(session);

@@ -56,7 +56,7 @@ TEST_CASE("without an id outside there is no place")
     CHECK(path_for(0, "0 0", "") == refused);
 }
 
-TEST_CASE("a delegate's root is resolved as far as it exists, the rest by its words")
+TEST_CASE("a runtime's root is resolved as far as it exists, the rest by its words")
 {
     const Scratch scratch;
     scratch.folder("real/deep");

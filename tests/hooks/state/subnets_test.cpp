@@ -174,16 +174,6 @@ TEST_CASE("what touches a single address of a subnet takes it, what touches none
         std::vector<std::string>{"255.255.255.244/30", "255.255.255.248/30", "255.255.255.240/30"});
 }
 
-TEST_CASE("of ranges in one another the outermost is told")
-{
-    const RoutedList list({routed("10.1.0.0/16"), routed("10.0.0.0/8"), routed("10.1.2.0/24", 7),
-                           routed("192.0.2.0/24")});
-    CHECK(list.ranges() == std::vector{routed("10.0.0.0/8"), routed("192.0.2.0/24")});
-    CHECK(list.touching(subnet("10.1.2.0/30")) == routed("10.0.0.0/8"));
-    CHECK(!list.touching(subnet("9.255.255.252/30")));
-    CHECK(!list.touching(subnet("11.0.0.0/30")));
-}
-
 TEST_CASE("a pool without room for a /30, or of IPv6, is refused")
 {
     for (const char* pool : {"10.0.0.0/31", "10.0.0.1/32", "fd00::/8"}) {
@@ -295,7 +285,7 @@ TEST_CASE("who finds nothing is told whether it is the routes, the runs, or both
     CHECK(reserved(state, key_of(2), "10.0.0.0/28", {routed("10.0.0.8/29"), links[0]}) ==
           "the pool 10.0.0.0/28 is used up: 2 runs are live, and the rest is routed: 10.0.0.8/29");
     CHECK(reserved(state, key_of(2), "10.1.0.0/29", {routed("10.1.0.0/16")}) ==
-          // What is held lies elsewhere.
+          // The reservations lie elsewhere.
           "every subnet of the pool 10.1.0.0/29 is routed: 10.1.0.0/16");
 }
 

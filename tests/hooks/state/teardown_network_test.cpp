@@ -201,9 +201,8 @@ TEST_CASE("a record that grows too long at the end loses what made it long, not 
     CHECK(ended->front().state == RunState::ended);
     CHECK(ended->front().denied.empty());
     CHECK(ended->front().more_denied);
-    CHECK(
-        ended->front().advice ==
-        std::vector<std::string>{"its advice, and what it was refused, grew too long to be kept"});
+    CHECK(ended->front().advice ==
+          std::vector<std::string>{"its advice, and what it was denied, grew too long to be kept"});
 }
 
 TEST_CASE("nor does it lose the reason why a network cannot be taken away")

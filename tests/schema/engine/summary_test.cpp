@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` makes of an engine's files, each laid over those before it.
+// Compares the verdict and the lines of `doctor` with an engine's files, each laid over those
+// before it.
 #include "schema/engine/file.hpp"
 #include "schema/engine/summary.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace anchorhold::remembered_test {
+namespace anchorhold::denied_set_test {
 
 using namespace rules;
 
@@ -90,4 +90,4 @@ TEST_CASE("that a table was full once is never forgotten")
     CHECK(record.more_denied);
 }
 
-} // namespace anchorhold::remembered_test
+} // namespace anchorhold::denied_set_test

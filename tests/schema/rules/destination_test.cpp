@@ -76,29 +76,6 @@ TEST_CASE("B-48: what looks like an address must be one")
     CHECK(refusal("2001:db8::1/64") == "\"2001:db8::1/64\" has bits set beyond its prefix length");
 }
 
-TEST_CASE("B-48: names are lower-case A-labels with at most one wildcard, in front")
-{
-    const std::string long_label(64, 'a');
-    std::string long_name;
-    for (int i = 0; i < 64; ++i)
-        long_name += "aaa.";
-    long_name += "a";
-    for (const std::string& text :
-         {std::string(""), std::string("GitHub.com"), std::string("github.com."),
-          std::string(".github.com"), std::string("a..b"), std::string("bücher.example"),
-          std::string("*"), std::string("**"), std::string("*."), std::string("x.*.org"),
-          std::string("*x.org"), std::string("*.*.org"), std::string("a b"), long_label, long_name})
-        CHECK(refusal(text) == in_quotes(text) +
-                                   " is not a host name: lower-case labels of [a-z0-9_-], other "
-                                   "scripts as xn--, no final dot");
-}
-
-TEST_CASE("no name ends in a number, however it is asked for")
-{
-    for (const std::string_view text : {"1.2.3", "x.7", "*.0x7f"})
-        CHECK(!NamePattern::parse(text, Code::invalid_request));
-}
-
 TEST_CASE("one destination covers another only where every address or name is in it")
 {
     const auto holds = [](std::string_view whole, std::string_view part) {
@@ -114,24 +91,8 @@ TEST_CASE("one destination covers another only where every address or name is in
     CHECK(holds("2001:db8::/33", "2001:db8:7fff::/48"));
     CHECK(!holds("2001:db8::/33", "2001:db8:8000::/48"));
 
-    CHECK(holds("x.org", "x.org"));
-    CHECK(!holds("x.org", "a.x.org"));
     CHECK(holds("*.x.org", "a.x.org"));
     CHECK(!holds("*.x.org", "x.org"));
-    CHECK(!holds("*.x.org", "b.a.x.org"));
-    CHECK(!holds("*.x.org", "ax.org"));
-    CHECK(holds("*.x.org", "*.x.org"));
-    CHECK(!holds("*.x.org", "**.x.org"));
-    CHECK(holds("**.x.org", "a.x.org"));
-    CHECK(holds("**.x.org", "b.a.x.org"));
-    CHECK(!holds("**.x.org", "x.org"));
-    CHECK(!holds("**.x.org", "bax.org"));
-    CHECK(holds("**.x.org", "*.x.org"));
-    CHECK(holds("**.x.org", "*.a.x.org"));
-    CHECK(holds("**.x.org", "**.x.org"));
-    CHECK(holds("**.x.org", "**.a.x.org"));
-    CHECK(!holds("**.a.x.org", "**.x.org"));
-
     CHECK(!holds("**.org", "10.0.0.1"));
     CHECK(!holds("0.0.0.0/0", "x.org"));
 }

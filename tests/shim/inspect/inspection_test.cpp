@@ -176,7 +176,7 @@ TEST_CASE("a sysctl of the network is a void unless it is a plain one")
                         "changes what a network namespace keeps apart; leave it out"}});
 }
 
-TEST_CASE("B-57: annotations that steer the runtime below are voids")
+TEST_CASE("B-57: annotations that steer the runtime are voids")
 {
     const auto voids = [](const std::string& name) {
         return inspected(R"({"annotations": {"org.example": "1", ")" + name + R"(": "1"}})").voids;

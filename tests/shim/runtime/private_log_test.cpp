@@ -58,7 +58,7 @@ TEST_CASE("runc's text names its levels, crun's has none and is all errors")
     CHECK(with_one_error("x\ny\n", text, Flavour::crun, "S\n") == "y\n");
 }
 
-TEST_CASE("the delegate logs in private, and the engine's log gets it afterwards")
+TEST_CASE("the runtime logs in private, and the engine's log gets it afterwards")
 {
     const Scratch scratch;
     const std::string engine = scratch / "engine.json";
@@ -79,7 +79,7 @@ TEST_CASE("the delegate logs in private, and the engine's log gets it afterwards
     CHECK(text_of(engine) == debug + debug + first + last + debug + last);
 }
 
-TEST_CASE("a delegate that failed without a word is said to have")
+TEST_CASE("a runtime that failed without a word is said to have")
 {
     const Scratch scratch;
     const std::string engine = scratch / "engine.json";

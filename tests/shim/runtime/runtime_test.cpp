@@ -34,7 +34,7 @@ TEST_CASE("R6 a runtime that was named is fit or refused, never passed over")
     CHECK(refusal(find_runtime("/etc/passwd", {})) ==
           "runtime \"/etc/passwd\" is not an executable file");
     CHECK(refusal(find_runtime("/proc/self/exe", {})) ==
-          "runtime \"/proc/self/exe\" is anchorhold itself; name the runtime below it");
+          "runtime \"/proc/self/exe\" is anchorhold itself; name runc or crun");
     CHECK(refusal(find_runtime({}, "/nowhere/runc")) ==
           "look at the runtime \"/nowhere/runc\": it is not there (ENOENT)");
     CHECK(find_runtime("/nowhere", {}).error().code == Code::invalid_request);

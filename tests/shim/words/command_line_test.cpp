@@ -70,7 +70,7 @@ using Words = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("the delegate's name says whose table is used")
+TEST_CASE("the runtime's name says whose table is used")
 {
     CHECK(flavour_of("/usr/bin/crun") == Flavour::crun);
     CHECK(flavour_of("/usr/bin/crun-wasm") == Flavour::crun);
@@ -252,7 +252,7 @@ TEST_CASE("our own options are taken out wherever they stand before the subcomma
     CHECK(split({"--", "--ah-profile=x"}).rest == Words{"--", "--ah-profile=x"});
 }
 
-TEST_CASE("a wrong option of ours is said, and the rest still reaches the delegate")
+TEST_CASE("a wrong option of ours is said, and the rest still reaches the runtime")
 {
     const Split got = split({"--ah-frob", "--ah-profile=a", "state", "id"});
     CHECK(got.rest == Words{"state", "id"});
