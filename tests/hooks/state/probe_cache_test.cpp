@@ -82,9 +82,10 @@ TEST_CASE("another boot, relay or binary of ours makes old answers void")
     Host host;
     host.tell(state, 1000);
     int asked = 1;
-    for (const ProbeKey& other :
-         {ProbeKey{"other", key.relay, key.own}, ProbeKey{key.boot, "other", key.own},
-          ProbeKey{key.boot, key.relay, "other"}}) {
+    for (const ProbeKey& other : {ProbeKey{"other", key.relay, key.hook, key.own},
+                                  ProbeKey{key.boot, "other", key.hook, key.own},
+                                  ProbeKey{key.boot, key.relay, "other", key.own},
+                                  ProbeKey{key.boot, key.relay, "other"}}) {
         host.tell(state, 1000, other);
         CHECK(host.asked == ++asked);
     }
