@@ -183,7 +183,7 @@ Session open_session(std::span<const char* const> argv)
     }
     session.invocation = words::read_invocation(session.rest, flavour_behind(session.runtime));
     if (session.invocation.verb == words::Verb::other) {
-        session.creation_obstacle = creation_obstacle(split.wrong, session.policy, state_path);
+        session.creation_obstacle = creation_obstacle(split.wrong, session.policy);
         return session;
     }
     const auto root = root_of(session.invocation);

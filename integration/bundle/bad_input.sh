@@ -305,4 +305,15 @@ check "R2 C-44 restore is refused" contains \
     "$("$runtime" restore --bundle "$bad" --image-path "$lab" bad 2>&1)" "anchorhold: restore bad: "
 
 check "nothing is left" nothing_left
+# ---- an edit mark under a policy that leaves containers alone -----------------------------------
+
+policy '{default: "open", annotations: false, profiles: {open: {}}}'
+check "the bundle runs open where no annotation is read" is_accepted
+refuses invalid_request "B-57 a forged edit mark, where no annotation is read" \
+    "$(annotate dev.anchorhold.run 0123456789ab.0123456789abcdef)"
+policy '{default: "open", profiles: {open: {}}}'
+check "a mark is refused where the state directory cannot be made" contains \
+    "$(bundle marked "$(annotate dev.anchorhold.run x)" echo it ran
+       "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state /nowhere/x run \
+           --bundle "$lab/b/marked" marked 2>&1 </dev/null)" /nowhere
 finish

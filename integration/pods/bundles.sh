@@ -281,6 +281,12 @@ red check "and an open container of a handler that makes no pods" contains "$(in
     "which is confined"
 policy '{default: "open", annotations: false, profiles: {open: {}}}'
 red check "also where no annotation is read" contains "$(in_cell loose 2>&1)" "which is confined"
+for words in '"dev.anchorhold.run": "x"' '"dev.anchorhold.nonsense": "x"'; do
+    bundle loose "$(of_pod) | $greedy | .annotations += {$words}" echo it ran
+    red check "nor with an annotation that is wrong: $words" \
+        same "refused" "$(in_cell loose 2>&1 | grep -q 'it ran' && echo ran || echo refused)"
+done
+bundle loose "$(of_pod) | $greedy" true
 bundle loose . echo it ran
 check "but for that, open is open" contains "$(in_cell loose 2>&1)" "it ran"
 policy "$cri_policy"

@@ -38,23 +38,28 @@ Result<Annotations> annotations_of(json::View config)
 
 } // namespace
 
-Result<AskedRun> read_asked(const std::string& path)
+Result<ReadBundle> read_bundle(const std::string& path)
 {
     AH_TRY(config::Bundle bundle, config::Bundle::open(path), "open the bundle");
     AH_TRY(std::string text, bundle.read_config(), "read config.json");
     AH_TRY(json::Document config, json::Document::parse(std::move(text)), "config.json");
     AH_CHECK(config::check_oci_keys(config.root()), "config.json");
-    AH_TRY(const Annotations annotations, annotations_of(config.root()), "config.json");
+    return ReadBundle{std::move(bundle), std::move(config)};
+}
+
+Result<AskedRun> read_asked(ReadBundle read)
+{
+    AH_TRY(const Annotations annotations, annotations_of(read.config.root()), "config.json");
     AH_TRY(Asked asked, read_annotations(annotations));
-    AskedRun read{.bundle = std::move(bundle),
-                  .config = std::move(config),
-                  .asked = std::move(asked),
-                  .mark = {}};
+    AskedRun run{.bundle = std::move(read.bundle),
+                 .config = std::move(read.config),
+                 .asked = std::move(asked),
+                 .mark = {}};
     for (const auto& [name, value] : annotations) {
         if (name == mark_annotation)
-            read.mark = value;
+            run.mark = value;
     }
-    return read;
+    return run;
 }
 
 } // namespace anchorhold::prepare

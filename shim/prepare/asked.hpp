@@ -11,17 +11,25 @@
 
 namespace anchorhold::prepare {
 
-struct AskedRun {
+struct ReadBundle {
     config::Bundle bundle;
     json::Document config; // its text is config.json as it stood
-    Asked asked;           // by our annotations
+};
+
+// Reads a bundle; `path` may be relative. Refuses (config_ambiguous, invalid_request) a config.json
+// that the runtimes would read in different ways. The error's number is ENOENT where there is no
+// such bundle or no config.json in it.
+Result<ReadBundle> read_bundle(const std::string& path);
+
+struct AskedRun {
+    config::Bundle bundle;
+    json::Document config;
+    Asked asked; // by our annotations
     // The annotation by which our own edit marks a file. Nobody else may write it.
     std::optional<std::string> mark;
 };
 
-// Reads a bundle; `path` may be relative. Refuses (config_ambiguous, invalid_request) a config.json
-// that the runtimes would read in different ways, and annotations of ours that say nothing known.
-// The error's number is ENOENT where there is no such bundle or no config.json in it.
-Result<AskedRun> read_asked(const std::string& path);
+// Refuses (invalid_request) annotations of ours that say nothing known.
+Result<AskedRun> read_asked(ReadBundle read);
 
 } // namespace anchorhold::prepare

@@ -82,6 +82,10 @@ Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const Co
 {
     if (session.creation_obstacle)
         return std::unexpected(*session.creation_obstacle);
+    if (asked.mark) {
+        return fail(Code::invalid_request,
+                    "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
+    }
     const json::View config = asked.config.root();
     ChosenRun chosen;
     AH_TRY(const ProfileChoice profile,

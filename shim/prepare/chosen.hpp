@@ -19,7 +19,8 @@ struct ChosenRun {
 };
 
 // Chooses the profile once and decides once. Probes the host, from the cache where it may, unless
-// the run is left alone. Refuses what policy, pod or host do not give.
+// the run is left alone. Refuses what policy, pod or host do not give, and a config.json with our
+// edit mark: whoever may have one there has judged it before.
 Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const ContainerId& id);
 
 } // namespace anchorhold::prepare

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a bundle to a plan, without changing anything, in four stages that each return a value:
 //
-//   read_asked   what config.json says and our annotations in it ask for    asked.hpp
+//   read_asked   what our annotations in config.json ask for                asked.hpp
 //   choose       profile, place in a pod, decision                          chosen.hpp
 //   look         what stands on this host and in the bundle                 seen.hpp
 //   plan         the plan, and config.json as it will stand                 planned.hpp
 //
-// `create` carries the result out, `explain` prints it, `check` needs the first two stages only.
+// `create` carries the result out, `explain` prints it, `check` asks it about a destination.
 #pragma once
 
 #include "shim/prepare/planned.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/reachability.hpp"
-#include "shim/prepare/chosen.hpp"
 #include "shim/prepare/pinned_names.hpp"
+#include "shim/prepare/prepare.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <arpa/inet.h>
@@ -24,9 +24,12 @@ struct Wish {
 Result<Wish> of_bundle(const Session& session, const std::string& bundle)
 {
     AH_TRY(const ContainerId id, ContainerId::parse("checked"));
-    AH_TRY(const prepare::AskedRun asked, prepare::read_asked(bundle));
-    AH_TRY(prepare::ChosenRun chosen, prepare::choose(session, asked, id));
-    return Wish{std::move(chosen.request), std::move(chosen.decision)};
+    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
+    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
+    // All stages: nothing is reachable from a container that would be refused.
+    AH_TRY(prepare::PreparedRun run,
+           prepare::prepare(session, std::move(asked), id, "0000000000000000"));
+    return Wish{std::move(run.chosen.request), std::move(run.chosen.decision)};
 }
 
 // Returns the wish of a run that asks for nothing, on a host that can do all that this version

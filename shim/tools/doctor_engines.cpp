@@ -61,24 +61,29 @@ void judge_programs(engine::EngineSetup& setup)
     }
 }
 
-// Returns why a user cannot read what only root may; root is told of it as of a fault.
-std::string kept_from_us(const EngineFiles& read)
+// Takes from the errors those of a user who may not read what only root may, and returns the first.
+// Root is told of them as of faults.
+std::string kept_from_us(std::vector<Error>& errors)
 {
-    const auto error = std::ranges::find(read.errors, EACCES, &Error::number);
-    return ::geteuid() == 0 || error == read.errors.end() ? "" : error->what;
+    const auto error = std::ranges::find(errors, EACCES, &Error::number);
+    if (::geteuid() == 0 || error == errors.end())
+        return "";
+    std::string what = error->what;
+    std::erase_if(errors, [](const Error& one) { return one.number == EACCES; });
+    return what;
 }
 
 EngineState look_at_engine(engine::Engine engine, std::string program)
 {
     const engine::Layering layering = layering_by(engine, program);
-    const EngineFiles read = read_engine_files(engine, usual_file(engine), layering);
+    EngineFiles read = read_engine_files(engine, usual_file(engine), layering);
     EngineState state{.program = std::move(program), .files = {}, .setup = {}, .unread = {}};
     for (const engine::EngineFile& file : read.files)
         state.files.push_back(file.path);
     state.setup = engine::read_setup(engine, read.files, read.files, layering);
-    state.unread = kept_from_us(read);
+    state.unread = kept_from_us(read.errors);
     std::vector<engine::Fault> unreadable = faults_of(read);
-    if (state.unread.empty() && !unreadable.empty()) {
+    if (!unreadable.empty()) {
         std::erase_if(state.setup.faults, [](const engine::Fault& fault) {
             return fault.kind == engine::FaultKind::no_handler; // which nobody knows by now
         });
@@ -100,9 +105,11 @@ bool is_told(const EngineState& state)
 
 std::string says(const EngineState& state)
 {
-    if (!state.unread.empty() && engine::standing_of(state.setup) == engine::Standing::not_told)
-        return state.unread + "; ask as root";
-    return engine::summary_of(state.setup);
+    if (state.unread.empty())
+        return engine::summary_of(state.setup);
+    // A file that was not read may say otherwise.
+    const bool told = engine::standing_of(state.setup) != engine::Standing::not_told;
+    return (told ? engine::summary_of(state.setup) + "; " : "") + state.unread + "; ask as root";
 }
 
 } // namespace

@@ -8,11 +8,14 @@ namespace anchorhold::tools {
 
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    if (session.obstacle)
-        return std::unexpected(*session.obstacle);
+    for (const auto& obstacle : {session.obstacle, session.creation_obstacle}) {
+        if (obstacle)
+            return std::unexpected(*obstacle);
+    }
     AH_TRY(const ContainerId id, ContainerId::parse("explained"));
     const std::string bundle = call.bundle.empty() ? "." : call.bundle;
-    AH_TRY(prepare::AskedRun asked, prepare::read_asked(bundle));
+    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
+    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
     AH_TRY(const prepare::PreparedRun run,
            prepare::prepare(session, std::move(asked), id, "0000000000000000"));
     if (run.is_untouched()) {

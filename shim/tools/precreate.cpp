@@ -74,14 +74,11 @@ Result<ContainerId> find_id(json::View config)
                 "podman the runtime instead of the hook");
 }
 
-Result<prepare::PreparedRun> prepare_unmarked(const Session& session, const std::string& bundle,
-                                              const ContainerId& id, const std::string& generation)
+Result<prepare::PreparedRun> prepare_bundle(const Session& session, const std::string& bundle,
+                                            const ContainerId& id, const std::string& generation)
 {
-    AH_TRY(prepare::AskedRun asked, prepare::read_asked(bundle));
-    if (asked.mark) {
-        return fail(Code::invalid_request,
-                    "annotation dev.anchorhold.run is written by anchorhold alone; remove it");
-    }
+    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
+    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
     return prepare::prepare(session, std::move(asked), id, generation);
 }
 
@@ -94,7 +91,7 @@ Result<std::string> edit_in_place(const Session& session, const state::StateDir&
     const RunKey key = RunKey::of(session.root, id);
     AH_CHECK(state::keep_original(state, key, text), "keep config.json");
     const std::string kept = state.run_path(key) + "/config.json";
-    auto run = prepare_unmarked(session, state.run_path(key), id, generation);
+    auto run = prepare_bundle(session, state.run_path(key), id, generation);
     if (::unlink(kept.c_str()) != 0)
         return fail_errno("remove " + kept, errno);
     if (!run)

@@ -31,7 +31,10 @@ Called look_at(const engine::Handler& handler)
     Session session = open_session(argv);
     called.facts.policy_path = session.policy_path;
     called.facts.policy_there = ::access(session.policy_path.c_str(), F_OK) == 0;
-    called.facts.policy = std::move(session.policy);
+    // An option of ours that is wrong keeps us from creating anything, as a broken policy does.
+    called.facts.policy = session.creation_obstacle
+                              ? Result<Policy>(std::unexpected(*session.creation_obstacle))
+                              : std::move(session.policy);
     called.facts.option = session.own.profile;
     called.facts.argv0 = session.argv0_profile;
     called.state_path = session.state_path;

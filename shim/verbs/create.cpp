@@ -55,10 +55,10 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
     return is_left_alone(*session.policy, session.own.profile, session.argv0_profile, id);
 }
 
-// Is a container whose config.json could not be read for the runtime to judge? Only one that is
-// left alone whatever its annotations say: where annotations have a say, that takes a file that is
-// not there; where they have none, any error of reading will do. Of a file that could be read
-// nothing is left to the runtime, whatever failed later.
+// Says whether a container whose config.json could not be read is the runtime's to judge. It must
+// be one that is left alone whatever its annotations say. Where annotations have a say, the file
+// must not be there at all; where they have none, it may be unreadable or ambiguous. Of a file that
+// could be read nothing is left to the runtime, whatever fails later.
 bool is_the_runtimes(const Session& session, const ContainerId& id, const Error& unread)
 {
     return (!session.policy->annotations || unread.number == ENOENT) &&
@@ -87,7 +87,7 @@ Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
 
 // The result of a turn at the bundle.
 struct TurnAtBundle {
-    prepare::AskedRun asked;
+    Result<prepare::AskedRun> asked;     // an Error: config.json could not be read
     std::optional<state::FileLock> lock; // held while config.json is being edited
     bool edited = false;                 // the file is ours already, of this very run
 };
@@ -107,15 +107,20 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
         }
-        AH_TRY(prepare::AskedRun asked, prepare::read_asked(path));
+        auto read = prepare::read_bundle(path);
+        if (!read)
+            return TurnAtBundle{std::unexpected(std::move(read).error()), {}, false};
+        AH_TRY(prepare::AskedRun asked, prepare::read_asked(*std::move(read)));
         if (!asked.mark)
             return TurnAtBundle{std::move(asked), std::move(lock), false};
         AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
                "open the state directory");
         AH_TRY(const Mark mark,
                judge_mark(state, *asked.mark, std::string(asked.config.text()), key));
-        if (mark == Mark::ours)
+        if (mark == Mark::ours) {
+            AH_CHECK(asked.bundle.check_config(), "read config.json");
             return TurnAtBundle{std::move(asked), {}, true};
+        }
         if (mark == Mark::forged || turn == most_turns) {
             return fail(Code::invalid_request,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
@@ -292,15 +297,13 @@ Result<int> create_or_run(const Session& session)
         return fail(Code::invalid_request, "more than one container id");
     AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
     AH_TRY(const std::string generation, state::random_generation());
-    auto turn = take_turn(session, id);
-    if (!turn && is_the_runtimes(session, id, turn.error()))
+    AH_TRY(TurnAtBundle turn, take_turn(session, id));
+    if (turn.edited || (!turn.asked && is_the_runtimes(session, id, turn.asked.error())))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
-    if (!turn)
-        return std::unexpected(std::move(turn).error());
-    if (turn->edited)
-        return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
+    if (!turn.asked)
+        return std::unexpected(std::move(turn.asked).error());
     AH_TRY(prepare::PreparedRun run,
-           prepare::prepare(session, std::move(turn->asked), id, generation));
+           prepare::prepare(session, *std::move(turn.asked), id, generation));
     if (run.is_untouched())
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     if (call.verb == words::Verb::restore) {
@@ -317,7 +320,7 @@ Result<int> create_or_run(const Session& session)
     known.insert(known.end(), channels.begin(), channels.end());
     (void)state::gc(state, state::Sweep::remove, swept_at_create,
                     runtime::unplug_by_hook); // a sweep that fails is the next one's work
-    return carry_out(session, state, run, std::move(turn->lock), id);
+    return carry_out(session, state, run, std::move(turn.lock), id);
 }
 
 } // namespace anchorhold::verbs
