@@ -113,7 +113,10 @@ Result<PlannedRun> plan(const Session& session, const AskedRun& asked, const Cho
     const FirstProcessDuty duty = duty_of(request, chosen.decision);
     if (duty != FirstProcessDuty::none) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
-        AH_TRY(paths.place, edit::mount_place(config, seen.rootfs), "mount the relay");
+        auto place = edit::mount_place(config, seen.rootfs);
+        if (!place && request.endpoints.empty())
+            place.error().code = Code::posture_unavailable;
+        AH_TRY(paths.place, std::move(place), "mount the relay");
     }
     if (duty == FirstProcessDuty::serve) {
         AH_TRY(const FirstProcess first, first_process(config), "config.json");
