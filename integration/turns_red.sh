@@ -8,9 +8,9 @@ needs root runc
 failed=0
 counted=0
 
-output=$(AH_BARE=1 "$here/$1.sh" 2>/dev/null)
+said=$(AH_BARE=1 "$here/$1.sh" 2>/dev/null)
 status=$?
-marked=$(grep ' # needs us$' <<<"$output") # by red, red_only or red_but (lib/lab.sh)
+marked=$(grep ' # needs us$' <<<"$said") # by red, red_only or red_but (lib/lab.sh)
 
 # A file that has no control that failed, and of whose marked cases none could be tried on this host.
 all_skipped() {
@@ -20,8 +20,8 @@ all_skipped() {
 # Every case that it marks fails without us or is skipped, and one does fail.
 turns_red() {
     same 1 $status || return
-    ! grep -B 3 'the control failed' <<<"$output" || return
-    ! grep '^not ok .*without us' <<<"$output" || return
+    ! grep -B 3 'the control failed' <<<"$said" || return
+    ! grep '^not ok .*without us' <<<"$said" || return
     grep -q '^not ok ' <<<"$marked" && ! grep '^ok ' <<<"$marked"
 }
 
@@ -32,7 +32,7 @@ if all_skipped; then
     }
     exit 77
 elif [ $status = 77 ]; then # it needs a command that is not there
-    echo "$output"
+    echo "$said"
     exit 77
 fi
 check "$1" turns_red "$1"

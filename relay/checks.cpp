@@ -60,14 +60,17 @@ Failure check_identity(const FileIdentity& host)
 
 Failure check_namespace(const Options& options)
 {
+    Failure unasked; // a seccomp profile may deny sockets, and then /proc alone answers
     if (options.host_cookie_known) {
-        if (const Failure failed = check_cookie(options.host_cookie))
+        const Failure failed = check_cookie(options.host_cookie);
+        if (failed && failed.number == 0)
             return failed;
+        unasked = failed;
     }
     if (!options.host_netns.known)
-        return {};
+        return unasked;
     const Failure failed = check_identity(options.host_netns);
-    if (failed.number == ENOENT && options.host_cookie_known)
+    if (failed.number == ENOENT && options.host_cookie_known && !unasked)
         return {}; // this container has no /proc; the cookie has answered
     return failed;
 }

@@ -12,8 +12,7 @@ namespace anchorhold::relay {
 
 // Refuses to run in the host's network namespace. /proc is asked when an identity is known, and a
 // socket when a cookie is known (SO_NETNS_COOKIE, Linux 5.14: it needs no /proc, and nothing can be
-// mounted over it). A container without /proc and without a cookie is refused, because then nothing
-// can be known.
+// mounted over it). One of the two has to answer, because else nothing can be known.
 Failure check_namespace(const Options& options);
 
 // Checks that the file DIR/enforced holds the mark, and reads `gateway` from it: the IPv4 address

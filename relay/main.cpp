@@ -11,7 +11,8 @@
 //   anchorhold-relay --endpoint PORT=/any/thing -- true
 //
 // With --step-aside the command is process 1, and the relay a child that it does not see
-// (init.hpp).
+// (init.hpp). Without an endpoint and without --dns there is nothing to serve: the relay looks at
+// the network namespace and the mark, and then executes the command in its own place.
 //
 // The relay prints nothing once the command runs, because its descriptors are its own.
 #include "relay/checks.hpp"
@@ -204,6 +205,15 @@ int run_relay(Start& start, char* name)
     return lost.route() < 0 ? init.exit_status() : tell_of_lost(log.get());
 }
 
+int execute_command()
+{
+    Line line;
+    line.add("anchorhold-relay: ");
+    const int status = execute(options.command, environ, line);
+    line.print(STDERR_FILENO);
+    return status;
+}
+
 int run_command(const Start& start)
 {
     switch (await_word(start)) {
@@ -215,22 +225,32 @@ int run_command(const Start& start)
     }
     char listen_pid[40];
     rename_listen_pid(environ, start.first, getpid(), listen_pid);
-    Line line;
-    line.add("anchorhold-relay: ");
-    const int status = execute(options.command, environ, line);
-    line.print(STDERR_FILENO);
-    return status;
+    return execute_command();
+}
+
+// Looks from inside, and becomes the command. Changes nothing of what the command finds: no signal,
+// no descriptor, no limit, no capability.
+int look_and_execute()
+{
+    uint32_t gateway = 0;
+    if (const Failure failed = check_namespace(options))
+        return refuse(failed);
+    if (const Failure failed = check_mark(options, gateway))
+        return refuse(failed);
+    return execute_command();
 }
 
 int run(int argc, char** argv)
 {
-    fill_standard_descriptors();
     if (const Failure wrong = parse_options(argc, argv, options))
         return refuse(wrong);
     if (options.version) {
         Line().add("anchorhold-relay " ANCHORHOLD_VERSION).print(STDOUT_FILENO);
         return 0;
     }
+    if (options.endpoint_count == 0 && !options.dns)
+        return look_and_execute();
+    fill_standard_descriptors();
     Start start;
     if (const Failure failed = options.step_aside ? fork_relay(start) : fork_command(start))
         return refuse(failed);

@@ -158,8 +158,12 @@ const Option* find_option(const char* name)
 
 Failure check_whole(const Options& options)
 {
-    if (options.endpoint_count == 0)
+    if (options.endpoint_count == 0 && options.inside == nullptr)
         return usage("--endpoint", "it is missing");
+    if (options.endpoint_count == 0 && options.step_aside && !options.dns)
+        return usage("--step-aside", "without an endpoint nothing stays beside the command");
+    if (options.endpoint_count == 0 && options.stop_when_lost)
+        return usage("--stop-when-lost", "without an endpoint there is no broker");
     for (unsigned at = 0; at < options.endpoint_count; ++at) {
         if (options.endpoints[at].host_port != 0 && options.inside == nullptr)
             return usage(options.endpoints[at].text, "host:PORT belongs with --inside");

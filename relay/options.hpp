@@ -3,9 +3,11 @@
 // it. So it holds no secret, and each option has one spelling:
 //
 //   anchorhold-relay [--inside DIR --mark TEXT] [--host-netns DEVICE:INODE] [--host-cookie N]
-//                    [--dns] [--step-aside
-// --stop-when-lost SECONDS:GRACE] --endpoint PORT=TARGET
-//                    ... -- COMMAND [ARG...]
+//                    [--dns] [--step-aside | --stop-when-lost SECONDS:GRACE]
+//                    [--endpoint PORT=TARGET]... -- COMMAND [ARG...]
+//
+// Without an endpoint and without --dns, which takes --inside, it looks and then becomes the
+// command: nothing of ours stays.
 //
 // TARGET is PATH/SOCKET[@DEVICE:INODE], or host:PORT. The latter is the host's end of the
 // container's link; `up` has written its address into the file that holds the mark.

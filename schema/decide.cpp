@@ -69,6 +69,12 @@ Status check_host(const Request& request, const HostCaps& host)
                     "this host cannot give a container its own network namespace, see "
                     "anchorhold doctor");
     }
+    // The relay is the first process of every confined container: it looks before the command goes.
+    if (request.egress != Egress::open && request.endpoints.empty() && !host.can_relay) {
+        return fail(Code::posture_unavailable,
+                    "the relay, which looks from inside before the command goes, does not run on "
+                    "this host, see anchorhold doctor");
+    }
     if (!request.endpoints.empty() && !host.can_relay) {
         return fail(Code::endpoint_unavailable, "endpoint " + request.endpoints.front().name +
                                                     ": the relay does not run on this host, see "

@@ -48,29 +48,36 @@ std::string relay_target(const Endpoint& endpoint, const std::vector<EndpointPla
     std::abort(); // a unix: endpoint that nobody looked up: a bug
 }
 
-void plan_relay(const Request& request, const std::vector<EndpointPlace>& places,
-                const RunPaths& paths, bool confined, Plan& plan)
+// Plans the first process as far as every run with one has it: it looks at its network namespace
+// and at the mark that the hook leaves. The namespace is checked even when an engine made it,
+// because a path can lead to the host's.
+void plan_look(const RunPaths& paths, bool confined, Plan& plan)
 {
     plan.mounts.push_back(
         {paths.place + "/relay", paths.relay, relay_options(paths.relay_mount_options)});
     plan.mounts.push_back({paths.place + "/run", paths.inside, directory_options});
-    for (const EndpointPlace& place : places)
-        plan.mounts.push_back({directory_inside(place, paths), place.directory, directory_options});
-
     std::vector<std::string>& argv = plan.command_prefix;
     argv = {paths.place + "/relay", "--inside", paths.place + "/run", "--mark", paths.generation};
-    // The namespace is checked even when an engine made it, because a path can lead to the host's.
     if (confined)
         argv.insert(argv.end(), {"--host-netns", paths.host_netns.text()});
     if (confined && paths.host_cookie != 0)
         argv.insert(argv.end(), {"--host-cookie", std::to_string(paths.host_cookie)});
+}
+
+// Plans what the first process does beyond looking: it stays, listens and answers.
+void plan_service(const Request& request, const std::vector<EndpointPlace>& places,
+                  const RunPaths& paths, Plan& plan)
+{
+    for (const EndpointPlace& place : places)
+        plan.mounts.push_back({directory_inside(place, paths), place.directory, directory_options});
+    std::vector<std::string>& argv = plan.command_prefix;
     if (plan.cover_resolv_conf)
         argv.emplace_back("--dns");
     const bool aside = request.switches.relay == Relay::child;
     if (aside)
         argv.emplace_back("--step-aside");
     plan.relay = aside ? "child" : "inside";
-    if (request.switches.on_broker_lost == OnBrokerLost::stop) {
+    if (request.switches.on_broker_lost == OnBrokerLost::stop && !request.endpoints.empty()) {
         argv.insert(argv.end(),
                     {"--stop-when-lost", std::to_string(request.switches.broker_lost_after) + ":" +
                                              std::to_string(request.switches.broker_lost_grace)});
@@ -81,7 +88,6 @@ void plan_relay(const Request& request, const std::vector<EndpointPlace>& places
         argv.push_back(std::to_string(endpoint.listen.number()) + "=" +
                        relay_target(endpoint, places, paths));
     }
-    argv.emplace_back("--");
     plan.extra_pids = 1;
 }
 
@@ -107,8 +113,6 @@ void plan_confinement(const Request& request, const Decision& decision, const Ru
     plan.cover_hosts = filtered;
     if (filtered)
         plan.hosts = paths.inside + "/hosts";
-    // A filtered run has it even without a relay: nothing answers at 127.0.0.1:53 then, so a lookup
-    // fails at once.
     plan.cover_resolv_conf =
         request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty());
     if (plan.cover_resolv_conf)
@@ -117,6 +121,20 @@ void plan_confinement(const Request& request, const Decision& decision, const Ru
 }
 
 } // namespace
+
+FirstProcessDuty duty_of(const Request& request, const Decision& decision)
+{
+    if (decision.untouched)
+        return FirstProcessDuty::none;
+    const bool open = decision.posture == Posture::open;
+    if (decision.technique == Technique::pod)
+        return open ? FirstProcessDuty::none : FirstProcessDuty::look;
+    const bool answers =
+        decision.posture == Posture::filtered && request.switches.dns == Dns::nxdomain;
+    if (!request.endpoints.empty() || answers)
+        return FirstProcessDuty::serve;
+    return open ? FirstProcessDuty::none : FirstProcessDuty::look;
+}
 
 Plan make_plan(const Request& request, const Decision& decision,
                const std::vector<EndpointPlace>& places, const RunPaths& paths)
@@ -135,12 +153,17 @@ Plan make_plan(const Request& request, const Decision& decision,
     if (!open)
         plan_confinement(request, decision, paths, plan);
     plan.env = request.env;
-    if (!request.endpoints.empty() && !joins) {
+    const FirstProcessDuty duty = duty_of(request, decision);
+    if (duty != FirstProcessDuty::none)
+        plan_look(paths, !open, plan);
+    if (duty == FirstProcessDuty::serve) {
         plan.free_low_ports = !open && binds_low_port(request, plan.cover_resolv_conf);
-        plan_relay(request, places, paths, !open, plan);
+        plan_service(request, places, paths, plan);
         if (request.role == PodRole::sandbox)
             plan.least_cpu_shares = default_cpu_shares;
     }
+    if (duty != FirstProcessDuty::none)
+        plan.command_prefix.emplace_back("--");
     plan.hooks = true;
     plan.hook_path = paths.hook;
     plan.state_dir = paths.state_dir;

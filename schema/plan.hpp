@@ -44,6 +44,15 @@ struct RunPaths {
     std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of host_netns, for a container without /proc
 };
 
+// What a process of ours does before the command goes.
+enum class FirstProcessDuty : std::uint8_t {
+    none,  // there is none
+    look,  // it looks from inside and then becomes the command
+    serve, // it looks, and stays to carry endpoints or to answer name queries
+};
+// Every confined run has a first process. Where the pod's sandbox serves, a container only looks.
+FirstProcessDuty duty_of(const Request& request, const Decision& decision);
+
 enum class NetworkNamespace : std::uint8_t {
     own,  // a new one
     keep, // the one that config.json names; open, and filtered in place

@@ -265,23 +265,24 @@ std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
     return std::nullopt;
 }
 
-Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
+Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const ProbedFiles& files,
                                             const AskNetwork& ask_network, Freshness freshness)
 {
     timespec now = {};
     if (::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
         return fail_errno("read the clock", errno);
     AH_TRY(std::string boot, boot_id(), "probe");
-    const auto ask = [&relay_path, &ask_network] {
-        std::vector<ProbeAnswer> answers = {ask_can_isolate(), ask_can_relay(relay_path)};
+    const auto ask = [&files, &ask_network] {
+        std::vector<ProbeAnswer> answers = {ask_can_isolate(), ask_can_relay(files.relay)};
         for (ProbeAnswer& more : ask_network())
             answers.push_back(std::move(more));
         return answers;
     };
-    const ProbeKey key{std::move(boot), identity_of(relay_path), identity_of("/proc/self/exe")};
+    const ProbeKey key{std::move(boot), identity_of(files.relay), identity_of(files.hook),
+                       identity_of("/proc/self/exe")};
     AH_TRY(auto answers, answer(state, {key, now.tv_sec, ask}, freshness), "probe");
     // The file is looked at each time: a remount leaves no trace in the file's identity.
-    if (auto obstacle = obstacle_in_file(relay_path)) {
+    if (auto obstacle = obstacle_in_file(files.relay)) {
         std::ranges::replace_if(
             answers, [](const ProbeAnswer& one) { return one.name == "can_relay"; }, *obstacle);
     }

@@ -34,9 +34,14 @@ enum class Freshness : std::uint8_t {
 // The probes that need netlink: can_seal and can_filter. The shim, which has no netlink, asks the
 // hook.
 using AskNetwork = std::function<std::vector<ProbeAnswer>()>;
+// The programs that the answers are about. Another file in the place of one makes them stale.
+struct ProbedFiles {
+    std::string relay; // absolute paths
+    std::string hook;
+};
 // Asks can_isolate and can_relay, and whatever `ask_network` adds. can_relay is a yes when the
 // relay, told to listen on a port that is already held, exits with 125.
-Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const std::string& relay_path,
+Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const ProbedFiles& files,
                                             const AskNetwork& ask_network, Freshness freshness);
 // Returns what is wrong with the relay's file, as an answer to can_relay; nullopt when nothing is.
 std::optional<ProbeAnswer> obstacle_in_file(const std::string& relay_path);

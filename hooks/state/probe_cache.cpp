@@ -75,7 +75,7 @@ std::string to_json(const ProbeAnswers& answers)
     writer.begin_object();
     writer.member("boot", answers.key.boot);
     writer.member("relay", answers.key.relay);
-    writer.member("own", answers.key.own);
+    writer.member("hook", answers.key.hook).member("own", answers.key.own);
     writer.key("asked").integer(answers.asked);
     writer.key("answers").begin_array();
     for (const ProbeAnswer& answer : answers.answers) {
@@ -99,6 +99,7 @@ Result<ProbeAnswers> parse_probe_answers(std::string text)
     ProbeAnswers answers;
     AH_TRY(answers.key.boot, text_at(root, "boot"), "probes.json");
     AH_TRY(answers.key.relay, text_at(root, "relay"), "probes.json");
+    AH_TRY(answers.key.hook, text_at(root, "hook"), "probes.json");
     AH_TRY(answers.key.own, text_at(root, "own"), "probes.json");
     const auto asked = root.find("asked");
     const auto list = root.find("answers");

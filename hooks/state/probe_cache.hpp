@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the answers of the probes in probes.json. They are asked again after another boot, with
-// another relay, with another binary of ours, or when a "no" is a minute old. One process probes at
-// a time. The others use the stored answer, however old it is, and wait only where there is none.
+// another relay or hook, with another binary of ours, or when a "no" is a minute old. One process
+// probes at a time. The others use the stored answer, however old it is, and wait only where there
+// is none.
 #pragma once
 
 #include "hooks/state/probe.hpp"
@@ -17,6 +18,7 @@ namespace anchorhold::state {
 struct ProbeKey {
     std::string boot;  // the boot id
     std::string relay; // the identity of the relay's file
+    std::string hook;  // the identity of the hook's file
     std::string own;   // the identity of our own binary
     friend bool operator==(const ProbeKey&, const ProbeKey&) = default;
 };

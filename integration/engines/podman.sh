@@ -161,7 +161,7 @@ check "B-55 in place: without us it is read from outside" contains "$from_outsid
 settle
 
 name=place
-podman_run --detach --name place "${net[@]}" "${greedy[@]}" -p 8088:5555 "${grants[@]}" localhost/cell:1 \
+podman_run --detach --name place --add-host given.test:192.0.2.9 "${net[@]}" "${greedy[@]}" -p 8088:5555 "${grants[@]}" localhost/cell:1 \
     sleep infinity >/dev/null
 record=$(echo "$lab"/state/runs/*/record.json)
 red check "in place: the record says so" same 'enforced filtered in-place' \
@@ -173,6 +173,7 @@ options timeout:1 attempts:1" "$(in_podman exec place sh -c \
     'echo nameserver 9.9.9.9 >/etc/resolv.conf; cat /etc/resolv.conf' 2>/dev/null)"
 red check "in place: hosts is ours, with the name that was granted" contains \
     "$(in_podman exec place cat /etc/hosts)" "1.1.1.1 allowed.test"
+check "in place: and podman's own entries stay" contains "$(in_podman exec place cat /etc/hosts)" given.test
 red check "in place: a privileged exec is refused" contains \
     "$(in_podman exec --privileged place true 2>&1)" "(bundle_voids_posture)"
 check "in place: the published port is reached from the node" contains \

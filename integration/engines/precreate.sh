@@ -75,6 +75,7 @@ podman_run --detach --name base --runtime plain localhost/cell:1 sleep infinity 
 jq '.annotations."dev.anchorhold.egress" = "off"' "$(in_podman inspect base |
     jq -r '.[0].OCIConfigPath')" >"$lab/config.given"
 in_podman rm --force --time 0 base >/dev/null
+mkdir -p "$(jq -r .root.path "$lab/config.given")" # where podman has it mounted when it asks
 alone() { "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/state" precreate; }
 planned_and_gone() {
     (alone <"$lab/config.given" >"$lab/config.answered"; true)

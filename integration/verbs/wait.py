@@ -202,7 +202,8 @@ def real(front, log, verb="create", name="missing", debug=False):
 
 
 def settled(lines):
-    return [re.sub(r'"?time"?[=:]"[^"]*"|^\S+Z: ', "", line) for line in lines]
+    # crun puts the line of a failed hook, as JSON with a time of its own, into another one.
+    return [re.sub(r'\\*"?time\\*"?[=:]\\*"[^"\\]*\\*"|^\S+Z: ', "", line) for line in lines]
 
 
 def logs():

@@ -11,7 +11,8 @@ make_rootfs "$lab/rootfs"
 policy
 remember_kernel
 bundle idle . sleep infinity
-bundle missing . no-such-program
+# The runtime itself fails: with a missing command it would be the first process that says so.
+bundle missing '.hooks.createContainer = [{path: "/bin/false"}]' true
 bundle says . sh -c 'echo out; echo err >&2; exit 5'
 "$python" "$here/verbs/wait.py" "$plain_runtime" "$lab" || failed=$((failed + 1))
 check "nothing is left" nothing_left

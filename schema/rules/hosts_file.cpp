@@ -32,13 +32,17 @@ bool is_host_name(std::string_view text)
 
 } // namespace
 
-std::string hosts_file(const Network& network, std::string_view hostname)
+std::string hosts_file(const Network& network, std::string_view hostname, std::string_view given)
 {
-    std::string text = "127.0.0.1 localhost\n::1 localhost\n";
+    std::string text(given);
+    if (!text.empty() && text.back() != '\n')
+        text += '\n';
+    if (given.empty())
+        text = "127.0.0.1 localhost\n::1 localhost\n";
     const bool taken =
         hostname == "localhost" ||
         std::ranges::find(network.names, hostname, &PinnedName::name) != network.names.end();
-    if (is_host_name(hostname) && !taken)
+    if (given.empty() && is_host_name(hostname) && !taken)
         text.append("127.0.1.1 ").append(hostname).append("\n");
     for (const PinnedName& pinned : network.names) {
         for (const std::string& address : pinned.addresses)

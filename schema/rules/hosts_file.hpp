@@ -10,9 +10,10 @@
 
 namespace anchorhold::rules {
 
-// Writes loopback first, then the container's own name at 127.0.1.1 (as Debian does), then a line
-// for each pinned address. The own name is left out when it is no host name, or when it is
-// "localhost" or a pinned name.
-std::string hosts_file(const Network& network, std::string_view hostname);
+// Writes the text of `given` first: the file that the container would have without us, with the
+// engine's own entries in it. Where there is none, writes loopback and the container's own name at
+// 127.0.1.1 (as Debian does); the own name is left out when it is no host name, or when it is
+// "localhost" or a pinned name. A line for each pinned address follows.
+std::string hosts_file(const Network& network, std::string_view hostname, std::string_view given);
 
 } // namespace anchorhold::rules

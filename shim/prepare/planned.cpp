@@ -110,9 +110,15 @@ Result<PlannedRun> plan(const Session& session, const AskedRun& asked, const Cho
     const json::View config = asked.config.root();
     AH_TRY(RunPaths paths, paths_of(session, chosen, name));
     Request request = chosen.request;
-    if (!request.endpoints.empty() && !chosen.joins_pod()) {
+    const FirstProcessDuty duty = duty_of(request, chosen.decision);
+    if (duty != FirstProcessDuty::none) {
         AH_TRY(paths.relay_mount_options, relay_mount_options(paths.relay), "mount the relay");
-        AH_TRY(paths.place, edit::mount_place(config, seen.rootfs), "mount the relay");
+        auto place = edit::mount_place(config, seen.rootfs);
+        if (!place && request.endpoints.empty())
+            place.error().code = Code::posture_unavailable;
+        AH_TRY(paths.place, std::move(place), "mount the relay");
+    }
+    if (duty == FirstProcessDuty::serve) {
         AH_TRY(const FirstProcess first, first_process(config), "config.json");
         AH_TRY(request.switches.relay, relay_for(request.switches, first));
     }

@@ -4,6 +4,7 @@
 #include "shim/config/view.hpp"
 #include "shim/inspect/broker_advice.hpp"
 #include "shim/inspect/endpoint_check.hpp"
+#include "shim/prepare/given_hosts.hpp"
 #include "shim/prepare/pinned_names.hpp"
 #include "shim/prepare/writable_tmp.hpp"
 
@@ -124,6 +125,8 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     seen.rootfs = rootfs_of(config, asked.bundle);
     if (const auto name = config.find("hostname"))
         seen.hostname = name->string().value_or("");
+    if (chosen.decision.posture == Posture::filtered)
+        seen.given_hosts = given_hosts(config, seen.rootfs);
     advise(asked, chosen, servers, seen);
     return seen;
 }

@@ -19,6 +19,7 @@ struct SeenRun {
     std::optional<rules::Network> network; // of a sealed or filtered run, and of the pod joined
     std::string rootfs;                    // host path
     std::string hostname;                  // the container's own name
+    std::string given_hosts; // of a filtered run: the text of the hosts file that ours goes over
     inspect::Inspection inspection;
 };
 

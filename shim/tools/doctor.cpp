@@ -105,8 +105,8 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput
            "open the state directory");
     AH_TRY(auto answers,
            state::probe_host(
-               state, helpers.relay, [&helpers] { return runtime::ask_network(helpers.hook); },
-               state::Freshness::again));
+               state, {helpers.relay, helpers.hook},
+               [&helpers] { return runtime::ask_network(helpers.hook); }, state::Freshness::again));
     const bool able = std::ranges::all_of(answers, &state::ProbeAnswer::yes);
     answers.push_back(forwarding());
     const auto engines = look_at_engines();

@@ -69,7 +69,8 @@ Status write_inside(const state::StateDir& state, const RunKey& key, const prepa
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
     if (!seen.network)
         return {};
-    return write_for_inside(state, key, "hosts", rules::hosts_file(*seen.network, seen.hostname));
+    return write_for_inside(state, key, "hosts",
+                            rules::hosts_file(*seen.network, seen.hostname, seen.given_hosts));
 }
 
 } // namespace anchorhold::verbs

@@ -2,13 +2,12 @@
 #include "shim/verbs/command_lookup.hpp"
 
 #include "schema/unique_fd.hpp"
+#include "shim/config/open_inside.hpp"
 #include "shim/config/view.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace anchorhold::verbs {
@@ -23,13 +22,9 @@ enum class FileKind : std::uint8_t {
     something, // may be executable; only an attempt can tell
 };
 
-// Opens a path in the container's root (O_PATH) as if that were the root of all.
 UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
 {
-    open_how how = {};
-    how.flags = flags | O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+    return config::open_inside(root, path, flags | O_PATH);
 }
 
 // Says whether the path breaks off at a link that leads nowhere. /proc/self is such a link for

@@ -71,8 +71,6 @@ TEST_CASE("off is severed, with endpoints relayed")
     relayed.posture = Posture::relayed;
     relayed.technique = Technique::relay;
     CHECK(*decide(asking(Egress::off, {model}), able) == relayed);
-    // Without endpoints the relay is not needed.
-    CHECK(*decide(asking(Egress::off), {true, false, false, false, {}}) == Decision{});
 }
 
 TEST_CASE("open with nothing to add is left alone, with something it is not")
@@ -218,6 +216,9 @@ TEST_CASE("what this host cannot do is refused, with where to look")
 {
     CHECK(refusal(asking(Egress::off), {false, true, true, true, {}}, Code::posture_unavailable) ==
           "this host cannot give a container its own network namespace, see anchorhold doctor");
+    CHECK(refusal(asking(Egress::off), {true, false, true, true, {}}, Code::posture_unavailable) ==
+          "the relay, which looks from inside before the command goes, does not run on this host, "
+          "see anchorhold doctor");
     for (const Egress egress : {Egress::off, Egress::open})
         CHECK(refusal(asking(egress, {model}), {true, false, true, true, {}},
                       Code::endpoint_unavailable) ==

@@ -183,7 +183,7 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
         return "filtered on a host that cannot";
     if (decision.posture == Posture::sealed && !host.caps.can_seal)
         return "sealed on a host that cannot";
-    if (decision.posture != Posture::open && !host.caps.can_isolate)
+    if (decision.posture != Posture::open && !(host.caps.can_isolate && host.caps.can_relay))
         return "severed on a host that cannot";
     if (!request.endpoints.empty() && (!host.caps.can_relay || (from_stranger && !one.permitted)))
         return "an endpoint that cannot be provided, or that the policy does not permit";
@@ -208,7 +208,7 @@ bool is_refusable(const Case& one, const Host& host)
            (has_endpoint && !host.caps.can_relay) || (has_tcp && one.over != Over::veth) ||
            (has_tcp && (filtered_in_place || promised(one, host) == Posture::open)) ||
            (has_tcp && promised(one, host) == Posture::sealed && !host.caps.can_seal) ||
-           (!host.caps.can_isolate && (over || asked != Egress::open));
+           (!(host.caps.can_isolate && host.caps.can_relay) && (over || asked != Egress::open));
 }
 
 template <typename Body> void for_each_endpoint(Case one, Body body)

@@ -4,7 +4,8 @@
 namespace anchorhold::plan_pod_test {
 using namespace anchorhold::plans;
 
-TEST_CASE("a container that shares its pod's network is confined and gets no relay of its own")
+TEST_CASE("a container that shares its pod's network is confined, looks itself, and gets no relay "
+          "of its own")
 {
     Request request = asking(Egress::off);
     request.endpoints = {model.endpoint};
@@ -17,12 +18,12 @@ TEST_CASE("a container that shares its pod's network is confined and gets no rel
     relayed.drop_setkey_hook = false;
     relayed.cover_resolv_conf = true;
     relayed.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
-    CHECK(shares(Posture::relayed) == relayed);
+    CHECK(shares(Posture::relayed) == looking(relayed));
     Plan within = filtered();
     within.network = NetworkNamespace::pods;
     within.drop_setkey_hook = false;
     within.exempt_relay = true;
-    CHECK(shares(Posture::filtered) == within);
+    CHECK(shares(Posture::filtered) == looking(within));
 }
 
 TEST_CASE("only a sandbox's relay is given a share of the processor")

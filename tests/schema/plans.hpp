@@ -100,6 +100,35 @@ inline std::vector<MountEdit> model_mounts()
             {"/dev/anchorhold/endpoint/model", "/run/brokers/42", of_directory}};
 }
 
+// Returns the plan with a first process that looks and then becomes the command.
+inline Plan looking(Plan plan)
+{
+    plan.mounts = model_mounts();
+    plan.mounts.pop_back();
+    plan.command_prefix = {"/dev/anchorhold/relay",
+                           "--inside",
+                           "/dev/anchorhold/run",
+                           "--mark",
+                           "00112233445566ff",
+                           "--host-netns",
+                           "4:4026531840",
+                           "--host-cookie",
+                           "77",
+                           "--"};
+    return plan;
+}
+
+// Returns the plan with a first process that looks and stays to answer name queries.
+inline Plan answering(Plan plan)
+{
+    plan = looking(std::move(plan));
+    plan.command_prefix.insert(plan.command_prefix.end() - 1, "--dns");
+    plan.free_low_ports = true;
+    plan.extra_pids = 1;
+    plan.relay = "inside";
+    return plan;
+}
+
 inline const Endpoint database = endpoint("db", 5432, "tcp:host:9000");
 
 inline const std::vector<std::string> relayed_in_filtered{

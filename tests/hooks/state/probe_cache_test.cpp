@@ -9,7 +9,7 @@ namespace anchorhold::probe_cache_test {
 using namespace state;
 namespace {
 
-const ProbeKey key{"boot", "1:2:3:4.5", "6:7:8:9.0"};
+const ProbeKey key{"boot", "1:2:3:4.5", "5:4:3:2.1", "6:7:8:9.0"};
 const ProbeAnswer isolates{"can_isolate", true, "", 0, "", false};
 const ProbeAnswer relays{"can_relay", true, "", 0, "", false};
 const ProbeAnswer cannot_relay{"can_relay", false, "execute the relay", 8, "install it", false};
@@ -75,16 +75,17 @@ TEST_CASE("a yes is kept, a no for a minute")
     CHECK(names_in(state.path() + "/locks").empty());
 }
 
-TEST_CASE("another boot, relay or binary of ours makes old answers void")
+TEST_CASE("another boot, relay, hook or binary of ours makes old answers void")
 {
     const Scratch scratch;
     const StateDir state = open_state(scratch);
     Host host;
     host.tell(state, 1000);
     int asked = 1;
-    for (const ProbeKey& other :
-         {ProbeKey{"other", key.relay, key.own}, ProbeKey{key.boot, "other", key.own},
-          ProbeKey{key.boot, key.relay, "other"}}) {
+    for (const ProbeKey& other : {ProbeKey{"other", key.relay, key.hook, key.own},
+                                  ProbeKey{key.boot, "other", key.hook, key.own},
+                                  ProbeKey{key.boot, key.relay, "other", key.own},
+                                  ProbeKey{key.boot, key.relay, key.hook, "other"}}) {
         host.tell(state, 1000, other);
         CHECK(host.asked == ++asked);
     }

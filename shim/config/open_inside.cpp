@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/config/open_inside.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace anchorhold::config {
+
+UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags)
+{
+    open_how how = {};
+    how.flags = flags | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+} // namespace anchorhold::config

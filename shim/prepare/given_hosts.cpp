@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/prepare/given_hosts.hpp"
+
+#include "hooks/state/files.hpp"
+#include "schema/unique_fd.hpp"
+#include "shim/config/normal_path.hpp"
+#include "shim/config/open_inside.hpp"
+#include "shim/config/view.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace anchorhold::prepare {
+namespace {
+
+constexpr std::size_t most_hosts = std::size_t{1024} * 1024;
+constexpr std::string_view place = "/etc/hosts";
+
+// Returns the host path that the last mount on the place shows; empty: there is no such mount.
+std::string mounted_source(json::View config)
+{
+    std::string source;
+    const auto mounts = config::elements(config, "mounts");
+    for (const json::View& mount : mounts ? *mounts : std::vector<json::View>()) {
+        const auto destination = config::text_of(mount, "destination");
+        const auto from = config::text_of(mount, "source");
+        if (destination && from && config::normal_path(*destination) == place)
+            source = *from;
+    }
+    return source;
+}
+
+// Reads a regular file. A pipe is not opened for reading, because that would wait for its writer.
+std::string text_of_file(const UniqueFd& file, const std::string& path)
+{
+    struct stat found = {};
+    if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode))
+        return {};
+    return state::read_all(file.get(), most_hosts, path).value_or("");
+}
+
+} // namespace
+
+std::string given_hosts(json::View config, const std::string& rootfs)
+{
+    const std::string source = mounted_source(config);
+    constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+    if (source.starts_with('/'))
+        return text_of_file(UniqueFd(::open(source.c_str(), flags)), source);
+    const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root || !source.empty())
+        return {};
+    const std::string path(place);
+    return text_of_file(config::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
+}
+
+} // namespace anchorhold::prepare
