@@ -64,7 +64,7 @@ by_create() {
 }
 wait_for_trace() {
     local init
-    init=$("$delegate_path" state "$1" 2>/dev/null | jq .pid)
+    init=$("$plain_runtime" state "$1" 2>/dev/null | jq .pid)
     [ "${init:-0}" = 0 ] || wait_for_end "$init"
 }
 
