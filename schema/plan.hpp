@@ -44,7 +44,7 @@ struct RunPaths {
     std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of host_netns, for a container without /proc
 };
 
-// What a process of ours does before the command goes.
+// The duty of our first process before the command goes.
 enum class FirstProcessDuty : std::uint8_t {
     none,  // there is none
     look,  // it looks from inside and then becomes the command
@@ -78,7 +78,7 @@ struct Plan {
     std::string relay;                       // "inside" or "child"; empty: no relay
     std::string on_broker_lost;              // "stop" where the policy says so, else empty
     std::vector<MountEdit> mounts;
-    // Of a filtered run: proxies stay, and NO_PROXY gets the relay's addresses.
+    // Set in a filtered run: its proxies stay, and NO_PROXY gets the relay's addresses.
     bool exempt_relay = false;
     bool cover_hosts = false; // of a filtered run: mount our /etc/hosts with the pinned names
     std::string hosts;        // host path of our file

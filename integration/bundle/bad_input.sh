@@ -59,8 +59,8 @@ is_refused() {
         [ ! -e "$lab/seen" ] && [ ! -e "$bad/rootfs/ran" ] && nothing_left
 }
 
-is_accepted() {
-    fine_bundle
+is_accepted() { # [FILTER]
+    fine_bundle "${1:-.}"
     create_bad && [ -e "$lab/seen" ] && "$runtime" start bad && "$runtime" delete --force bad ||
         { cat "$lab/err"; return 1; }
 }
@@ -309,6 +309,10 @@ check "nothing is left" nothing_left
 
 policy '{default: "open", annotations: false, profiles: {open: {}}}'
 check "the bundle runs open where no annotation is read" is_accepted
+check "open: a member that the runtime ignores is the runtime's matter" is_accepted \
+    '.linux.resources.CPU = {}'
+refuses_text config_ambiguous "open: linux twice could hide a namespace to join" insert '"linux": {}'
+refuses_text config_ambiguous "open: so could Linux" insert '"Linux": {}'
 refuses invalid_request "B-57 a forged edit mark, where no annotation is read" \
     "$(annotate dev.anchorhold.run 0123456789ab.0123456789abcdef)"
 policy '{default: "open", profiles: {open: {}}}'

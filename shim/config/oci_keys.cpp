@@ -2,6 +2,7 @@
 #include "shim/config/oci_keys.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace anchorhold::config {
 namespace {
@@ -14,7 +15,7 @@ struct Shape {
     std::string_view names; // separated by blanks
 };
 
-constexpr Shape shapes[] = {
+constexpr Shape all_shapes[] = {
     {"", "ociVersion process root hostname domainname mounts hooks annotations linux solaris "
          "windows vm zos freebsd"},
     {".process", "terminal consoleSize user args commandLine env cwd capabilities rlimits "
@@ -51,11 +52,23 @@ constexpr Shape shapes[] = {
     {".linux.seccomp.syscalls[].args[]", "index value valueTwo op"},
 };
 
+constexpr Shape shapes_of_openness[] = {
+    {"", "annotations linux"},
+    {".linux", "namespaces"},
+    {".linux.namespaces[]", "type path"},
+};
+
+// The objects that are looked into, and whether two unknown names in one may fold together.
+struct Shapes {
+    std::span<const Shape> list;
+    bool strangers_may_fold = false;
+};
+
 // Returns the shape of that place; null: none is listed.
-const Shape* shape_at(std::string_view place)
+const Shape* shape_at(const Shapes& shapes, std::string_view place)
 {
-    const auto found = std::ranges::find(shapes, place, &Shape::place);
-    return found == std::end(shapes) ? nullptr : found;
+    const auto found = std::ranges::find(shapes.list, place, &Shape::place);
+    return found == shapes.list.end() ? nullptr : &*found;
 }
 
 // Returns the name in small letters as Go's encoding/json folds it (fold.go): the letters of ASCII,
@@ -106,17 +119,17 @@ Known look_up(std::string_view names, std::string_view key)
     return found;
 }
 
-Status check_object(json::View object, const std::string& place);
+Status check_object(json::View object, const std::string& place, const Shapes& shapes);
 
-Status check_member(json::View member, const std::string& place)
+Status check_member(json::View member, const std::string& place, const Shapes& shapes)
 {
     if (member.kind() == json::Kind::object)
-        return check_object(member, place);
-    if (member.kind() != json::Kind::array || shape_at(place + "[]") == nullptr)
+        return check_object(member, place, shapes);
+    if (member.kind() != json::Kind::array || shape_at(shapes, place + "[]") == nullptr)
         return {};
     for (const json::View& element : member.items()) {
         if (element.kind() == json::Kind::object) {
-            if (auto status = check_object(element, place + "[]"); !status)
+            if (auto status = check_object(element, place + "[]", shapes); !status)
                 return status;
         }
     }
@@ -124,9 +137,9 @@ Status check_member(json::View member, const std::string& place)
 }
 
 // Checks an object and those below it. The recursion is no deeper than the table.
-Status check_object(json::View object, const std::string& place)
+Status check_object(json::View object, const std::string& place, const Shapes& shapes)
 {
-    const Shape* const shape = shape_at(place);
+    const Shape* const shape = shape_at(shapes, place);
     if (shape == nullptr)
         return {};
     std::vector<std::string> strangers; // folded names that are not known
@@ -139,12 +152,13 @@ Status check_object(json::View object, const std::string& place)
         }
         if (known.match == Match::none) {
             strangers.push_back(fold(key));
-        } else if (auto status = check_member(member, place + "." + key); !status) {
+        } else if (auto status = check_member(member, place + "." + key, shapes); !status) {
             return status;
         }
     }
     std::ranges::sort(strangers);
-    if (const auto twice = std::ranges::adjacent_find(strangers); twice != strangers.end()) {
+    if (const auto twice = std::ranges::adjacent_find(strangers);
+        twice != strangers.end() && !shapes.strangers_may_fold) {
         return std::unexpected(
             object.wrong("two members read as " + in_quotes(*twice, 64) + " to some runtimes"));
     }
@@ -153,11 +167,13 @@ Status check_object(json::View object, const std::string& place)
 
 } // namespace
 
-Status check_oci_keys(json::View config)
+Status check_oci_keys(json::View config, OciKeys relied_on)
 {
     if (config.kind() != json::Kind::object)
         return std::unexpected(config.expected("an object"));
-    return check_object(config, "");
+    return check_object(config, "",
+                        relied_on == OciKeys::all ? Shapes{all_shapes, false}
+                                                  : Shapes{shapes_of_openness, true});
 }
 
 } // namespace anchorhold::config

@@ -26,7 +26,7 @@ Result<json::Document> parse_process(std::string_view text)
                                                 Code::invalid_request));
     if (document.root().size() != 1)
         return fail(Code::invalid_request, "process: text behind the object");
-    AH_CHECK(config::check_oci_keys(document.root()));
+    AH_CHECK(config::check_oci_keys(document.root(), config::OciKeys::all));
     return document;
 }
 
@@ -184,7 +184,7 @@ Result<std::string> process_from_flags(std::string config, const words::Invocati
     if (call.operands.size() < 2)
         return fail(Code::invalid_request, "exec needs a command or --process");
     AH_TRY(const auto whole, json::Document::parse(std::move(config)), "config.json");
-    AH_CHECK(config::check_oci_keys(whole.root()), "config.json");
+    AH_CHECK(config::check_oci_keys(whole.root(), config::OciKeys::all), "config.json");
     AH_TRY(const json::View found, process_of(whole), "config.json");
     AH_TRY(const json::Document document, parse_process(found.raw()));
     AH_TRY(const json::View process, process_of(document));

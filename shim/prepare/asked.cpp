@@ -43,7 +43,7 @@ Result<ReadBundle> read_bundle(const std::string& path)
     AH_TRY(config::Bundle bundle, config::Bundle::open(path), "open the bundle");
     AH_TRY(std::string text, bundle.read_config(), "read config.json");
     AH_TRY(json::Document config, json::Document::parse(std::move(text)), "config.json");
-    AH_CHECK(config::check_oci_keys(config.root()), "config.json");
+    AH_CHECK(config::check_oci_keys(config.root(), config::OciKeys::openness), "config.json");
     return ReadBundle{std::move(bundle), std::move(config)};
 }
 

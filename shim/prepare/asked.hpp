@@ -16,9 +16,9 @@ struct ReadBundle {
     json::Document config; // its text is config.json as it stood
 };
 
-// Reads a bundle; `path` may be relative. Refuses (config_ambiguous, invalid_request) a config.json
-// that the runtimes would read in different ways. The error's number is ENOENT where there is no
-// such bundle or no config.json in it.
+// Reads a bundle; `path` may be relative. Refuses (config_ambiguous) a config.json that is no JSON,
+// has a member twice, or whose annotations or namespaces the runtimes could read in different ways.
+// The error's number is the kernel's where the file cannot be read, ENOENT where there is none.
 Result<ReadBundle> read_bundle(const std::string& path);
 
 struct AskedRun {

@@ -3,6 +3,7 @@
 
 #include "hooks/state/probe.hpp"
 #include "schema/pod.hpp"
+#include "shim/config/oci_keys.hpp"
 #include "shim/inspect/namespaces.hpp"
 #include "shim/runtime/ask_hook.hpp"
 
@@ -105,6 +106,7 @@ Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const Co
         chosen.decision = *std::move(untouched);
         return chosen;
     }
+    AH_CHECK(config::check_oci_keys(config, config::OciKeys::all), "config.json");
     AH_CHECK(asked.bundle.check_config(), "read config.json");
     AH_TRY(chosen.helpers, runtime::find_helpers());
     AH_TRY(auto joined, decide_in_pod(session, chosen));

@@ -18,7 +18,7 @@ struct RunName { // "KEY.GENERATION" in marks and records
 struct PlannedRun {
     Plan plan;
     edit::EditedConfig edited;
-    // What would make the sentence false, and was let pass by the policy's "voids": "record".
+    // The findings that would make the sentence false, and were let pass by "voids": "record".
     std::vector<inspect::Finding> voids;
 };
 

@@ -18,7 +18,7 @@ struct EngineState {
 };
 
 std::vector<EngineState> look_at_engines();
-// Does some engine name us in vain?
+// Says whether some engine names us in vain.
 bool some_told_wrongly(const std::vector<EngineState>& engines);
 
 // Writes the array of engines.

@@ -57,12 +57,14 @@ bool left_alone_anyway(const Session& session, const ContainerId& id)
 
 // Says whether a container whose config.json could not be read is the runtime's to judge. It must
 // be one that is left alone whatever its annotations say. Where annotations have a say, the file
-// must not be there at all; where they have none, it may be unreadable or ambiguous. Of a file that
-// could be read nothing is left to the runtime, whatever fails later.
+// must not be there at all; where they have none, the kernel must have refused to read it. A file
+// that can be read and is ambiguous is never left to the runtime: it could join the network of a
+// confined run by a name that we read in another way.
 bool is_the_runtimes(const Session& session, const ContainerId& id, const Error& unread)
 {
-    return (!session.policy->annotations || unread.number == ENOENT) &&
-           left_alone_anyway(session, id);
+    const bool unreadable =
+        session.policy->annotations ? unread.number == ENOENT : unread.number != 0;
+    return unreadable && left_alone_anyway(session, id);
 }
 
 enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };

@@ -19,7 +19,7 @@ void check(const Document& before, const Plan& plan)
     if (!edited)
         return;
     const auto after = Document::parse(edited->text);
-    must(after && check_oci_keys(after->root()));
+    must(after && check_oci_keys(after->root(), config::OciKeys::all));
     must(changed_outside(before.root(), after->root()).empty());
     const auto again = edit_config(*after, plan);
     must(again && again->text == edited->text);
@@ -30,7 +30,7 @@ void check(const Document& before, const Plan& plan)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const auto document = Document::parse({reinterpret_cast<const char*>(data), size});
-    if (!document || !check_oci_keys(document->root()))
+    if (!document || !check_oci_keys(document->root(), config::OciKeys::all))
         return 0;
     Plan severed;
     severed.mark = "0123456789ab.0011223344556677";

@@ -12,7 +12,7 @@ std::string refusal(std::string text)
 {
     const auto document = json::Document::parse(std::move(text));
     REQUIRE_MESSAGE(document.has_value(), document.error().what);
-    const auto status = check_oci_keys(document->root());
+    const auto status = check_oci_keys(document->root(), OciKeys::all);
     if (status)
         return "";
     CHECK(status.error().code == Code::config_ambiguous);
@@ -84,6 +84,23 @@ TEST_CASE("members of an unexpected type are left to who reads them")
 {
     CHECK(refusal(R"({"process":[{"ARGS":1}],"linux":null,"mounts":{"Source":1},"hooks":1})") ==
           "");
+}
+
+TEST_CASE("for an open container only the names that lead to annotations and namespaces count")
+{
+    const auto passes = [](std::string text) {
+        const auto document = json::Document::parse(std::move(text));
+        REQUIRE_MESSAGE(document.has_value(), document.error().what);
+        return check_oci_keys(document->root(), OciKeys::openness).has_value();
+    };
+    for (const char* const text :
+         {R"({"linux":{"resources":{"CPU":{}}}})", R"({"Process":{},"process":{}})",
+          R"({"root":{"Path":"/"},"linux":{"Seccomp":{}}})"})
+        CHECK(passes(text));
+    for (const char* const text :
+         {R"({"Linux":{}})", R"({"Annotations":{}})", R"({"linux":{"Namespaces":[]}})",
+          R"({"linux":{"namespaces":[{"type":"network","PATH":"/proc/1/ns/net"}]}})", "[]"})
+        CHECK(!passes(text));
 }
 
 } // namespace anchorhold::oci_keys_test
