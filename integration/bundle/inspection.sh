@@ -229,6 +229,7 @@ check "recorded: the host's processes" contains "$(runs "$(without pid)" 'echo r
 check "the record names the void" same \
     '["linux.namespaces: the pid namespace is the host'"'"'s; add {\"type\":\"pid\"}"]' \
     "$(recorded .voids)"
+check "the sentence bears it" contains "$(recorded .sentence)" ", but voided by linux.namespaces"
 policy
 
 # ---- not refused --------------------------------------------------------------------------------
@@ -239,6 +240,10 @@ check "a writable bind is named" same true \
     "$(recorded ".other_channels | contains([\"mounts[7].source: $lab/volume is writable at /mnt\"])")"
 check "stdio is named" same true "$(recorded '.other_channels | contains(["stdio"])')"
 check "an ordinary bundle has no void" same '[]' "$(recorded .voids)"
+check "and a sentence without one" same '"Network: off — confined: no egress"' "$(recorded .sentence)"
+check "a hook that runs after ours is named" same true \
+    "$(runs '.hooks.poststart = [{path: "/bin/true"}]' true
+        recorded '.other_channels | contains(["hooks.poststart[0]: /bin/true runs after"])')"
 check "B-31 a socket deep in a volume" contains \
     "$(runs "$(mounted "$lab/engine2" bind ro)" '[ -S /mnt/deep/db.sock ] && echo there')" there
 check "B-31 that socket is named" same true \

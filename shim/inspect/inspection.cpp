@@ -4,6 +4,7 @@
 #include "shim/config/view.hpp"
 #include "shim/inspect/capabilities.hpp"
 #include "shim/inspect/devices.hpp"
+#include "shim/inspect/hooks.hpp"
 #include "shim/inspect/mounts.hpp"
 #include "shim/inspect/namespaces.hpp"
 
@@ -124,6 +125,7 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     AH_CHECK(inspect_sysctls(config, found));
     AH_CHECK(inspect_annotations(config, found));
     AH_CHECK(inspect_listener(config, found));
+    AH_CHECK(inspect_late_hooks(config, found));
     return found;
 }
 

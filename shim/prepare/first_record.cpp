@@ -9,6 +9,19 @@
 
 namespace anchorhold::prepare {
 
+namespace {
+
+// Returns what a sentence says that does not hold: a policy with "voids": "record" let it pass.
+std::string voided_words(const std::vector<inspect::Finding>& voids)
+{
+    std::string words = ", but voided by ";
+    for (const inspect::Finding& one : voids)
+        words += (&one == &voids.front() ? "" : ", ") + printable(one.where);
+    return words;
+}
+
+} // namespace
+
 Result<Record> first_record(const Session& session, const PreparedRun& run, const ContainerId& id)
 {
     Record record;
@@ -34,6 +47,8 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
     record.sentence = sentence_for(run.chosen.request, run.chosen.decision);
     for (const inspect::Finding& finding : run.planned.voids)
         record.voids.push_back(finding.where + ": " + finding.what);
+    if (!record.voids.empty())
+        record.sentence += voided_words(run.planned.voids);
     record.other_channels = run.seen.inspection.other_channels;
     record.advice = run.seen.inspection.advice;
     record.sources = run.seen.inspection.sources;
