@@ -74,14 +74,14 @@ for ((i = 0; i < ${#postures[@]}; i += 2)); do
     made fine "$asked" "${leaves_a_trace[@]}"
     check "$name: with our hook it runs" same "0 ran" "$(by_run fine)"
     made cut "$asked | $replaced" "${leaves_a_trace[@]}"
-    red check "$name: without it run ends with 125, and the command did not run" same "125 " \
+    red check "C-05 $name: without it run ends with 125, and the command did not run" same "125 " \
         "$(by_run cut)"
     check "$name: it says that the hook was not there" contains "$(cat "$lab/cut.out")" enforced
     put_back
     made made "$asked" "${leaves_a_trace[@]}"
     check "$name: with our hook it is created and started" same "0 ran" "$(by_create made)"
     made cut "$asked | $replaced" "${leaves_a_trace[@]}"
-    red check "$name: without it create is refused, and the command did not run" same "refused " \
+    red check "C-05 $name: without it create is refused, and the command did not run" same "refused " \
         "$(by_create cut)"
     put_back
     "$lab/bin/anchorhold" --ah-state "$lab/state" gc >/dev/null
