@@ -149,6 +149,20 @@ missing_descriptor() { # missing_descriptor RUNTIME ID
 check "a preserved descriptor that is not there is not one of ours" same \
     "$(missing_descriptor "$delegate_path" control)" "$(missing_descriptor "$runtime" cell)"
 
+# ---- a record that is gone ----------------------------------------------------------------------
+
+mv "$lab/state" "$lab/state.away"
+greedy=(--cap CAP_NET_ADMIN --env PATH=/bin -- echo in)
+check "control: the same exec, and no mark" same in \
+    "$(by_flags "$runtime" control "${greedy[@]}")" # crun 1.8.1 falls over after an exec with --cap
+check "an exec into a container of ours whose record is gone is refused" \
+    refused network_setup_failed by_flags "$runtime" cell "${greedy[@]}"
+check "also with an option that nobody knows" contains \
+    "$("$runtime" exec --no-such-option cell true 2>&1)" "its record is not in"
+check "also by a process file" refused network_setup_failed by_file "$runtime" cell . true
+mv "$lab/state.away" "$lab/state"
+check "control: with its record it is let in" by_flags "$runtime" cell -- true
+
 # ---- a broken policy ----------------------------------------------------------------------------
 
 cp "$lab/policy.json" "$lab/policy.good"

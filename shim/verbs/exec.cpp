@@ -14,6 +14,7 @@
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
+#include "shim/verbs/lost_run.hpp"
 
 #include <array>
 #include <cerrno>
@@ -146,6 +147,8 @@ Result<std::vector<std::string>> edited_words(const Session& session, const Reco
 Result<int> exec_process(const Session& session)
 {
     AH_TRY(const auto run, find_own_run(session));
+    if (!run)
+        AH_CHECK(refuse_lost_run(session));
     if (!run || run->record.posture == Posture::open)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
