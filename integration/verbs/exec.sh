@@ -129,6 +129,48 @@ check "a process with capabilities that void the posture is refused" \
 check "flags with capabilities that void the posture are refused" \
     refused bundle_voids_posture by_flags "$runtime" cell --cap CAP_SYS_PTRACE -- true
 
+
+# What create lets a user have, because a user cannot use it, an exec as root could use.
+unprivileged='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true'
+open_sys='.mounts |= map(if .type == "sysfs" then .options -= ["ro"] else . end)'
+bundle knobs "$unprivileged | $open_sys" "${idle[@]}"
+start_ready "$runtime" run --bundle "$lab/b/knobs" knobs
+knobs=$!
+bundle roots "$open_sys" "${idle[@]}"
+check "control: create refuses root beside a writable sysfs" contains "$(in_cell roots 2>&1)" \
+    "(bundle_voids_posture)"
+check "so an exec as root is refused" refused bundle_voids_posture by_file "$runtime" knobs . true
+check "also by flags" refused bundle_voids_posture \
+    by_flags "$runtime" knobs --user 0 --env PATH=/bin -- true
+check "also one that may become root" refused bundle_voids_posture \
+    by_file "$runtime" knobs '.user.uid = 1000 | .noNewPrivileges = false' true
+check "control: an exec as the user is let in" by_file "$runtime" knobs '.user.uid = 1000
+    | .capabilities = {}' true
+policy '{voids: "record", default: "agent", profiles: {agent: {}}}'
+check "where voids are recorded it is let in" by_file "$runtime" knobs . true
+check "and recorded" contains "$(jq -r 'select(.id == "knobs") | .voids[]' "$lab"/state/runs/*/record.json)" \
+    "exec: process.user: root could change the host through /sys"
+check "also for a capability" by_file "$runtime" knobs "$every"' | .user.uid = 1000' true
+check "control: the policy of before refuses what is not recorded" contains "$(
+    policy '{default: "agent", profiles: {agent: {env: {TOLD: "by profile"}}}}'
+    by_file "$runtime" cell "$every" true
+)" "(bundle_voids_posture)"
+"$delegate_path" kill knobs KILL
+wait $knobs
+
+start_broker model
+remember_kernel
+bundle asks "$unprivileged | $(asks_for model)" "${idle[@]}"
+start_ready "$runtime" run --bundle "$lab/b/asks" asks
+asks=$!
+chown "$broker_uid" "$brokers/model"
+check "an exec as the broker's own user is refused" refused endpoint_unavailable \
+    by_file "$runtime" asks ".user.uid = $broker_uid | .capabilities = {}" true
+check "control: as another it is let in" by_file "$runtime" asks '.user.uid = 1001 | .capabilities = {}' true
+"$delegate_path" kill asks KILL
+wait $asks
+stop "$broker"
+
 with_socket() { # the process gets a socket of the host's network as its third descriptor
     "$python" -c 'import os, socket, sys
 s = socket.socket(); os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
