@@ -210,4 +210,18 @@ bundle unknown "$(with_profile unknown)" calls /victim/broker.sock
 refusal=$(in_cell unknown 2>&1)
 check "an action nobody knows is refused" contains "$refusal" "(bundle_voids_posture)"
 check "and named" contains "$refusal" 'syscalls[0]: unknown action "SCMP_ACT_MAYBE"'
+
+# ---- a profile in which the relay cannot live ---------------------------------------------------
+
+for action in KILL_PROCESS ERRNO; do
+    profile tight-$action '.syscalls = [{names: ["statfs"], action: "SCMP_ACT_'$action'"}]' "$allow"
+    bundle tight "$(with_profile tight-$action)" true
+    check "control: without us the command lives under $action of statfs" \
+        within 60 "$delegate_path" run --bundle "$lab/b/tight" tight
+    tight=$(in_cell tight 2>&1)
+    check "a profile that denies what the relay needs is refused, $action" contains "$tight" \
+        "linux.seccomp: denies statfs to the relay"
+    check "in one line, $action" same 1 "$(grep -c . <<<"$tight")"
+done
+check "nothing is left of those" nothing_left
 finish
