@@ -24,6 +24,7 @@ cat >>"$lab/hosts" <<'NAMES'
 10.20.0.1 private.test
 NAMES
 start_broker model
+start_ready "$python" "$here/lib/world.py" tcp=9000
 policy='{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"],
          deny: ["208.67.222.222", "denied.test"]}'
 policy "$policy"

@@ -215,9 +215,24 @@ nft delete table inet strict
 check "C-17 nothing is left" nothing_left
 bundle dropped "$sealed" attempt tcp=127.0.0.1:8080
 check "C-17 without it the broker answers" contains "$(in_cell dropped)" reached
-bundle unserved "${sealed/9000/9003}" true
+
+# A port is asked what a socket is asked: whether somebody serves it, before anything is made.
 policy '{tcp: "veth", tcp_endpoints: ["host:9003"]}'
-check "a broker that does not listen yet is no reason to fail" in_cell unserved
+bundle unserved "${sealed/9000/9003}" true
+unserved() { # unserved TEXT: refused with TEXT, nothing made
+    local said
+    said=$(in_cell unserved 2>&1) && return 1
+    contains "$said" "$1" && contains "$said" "(endpoint_unavailable)" && nothing_left
+}
+check "a port where nobody listens is refused" unserved \
+    "endpoint model: nobody listens on port 9003 of this host; start the broker first"
+start_ready "$python" -c 'import signal, socket
+server = socket.create_server(("127.0.0.1", 9003)); print("up", flush=True); signal.pause()'
+check "a broker that listens where no link leads is refused" unserved "listens on 127.0.0.1 alone"
+stop $!
+start_ready "$python" "$here/lib/world.py" tcp=9003
+check "control: a broker on the wildcard is served" in_cell unserved
+stop $!
 policy '{tcp: "veth", tcp_endpoints: ["host:9000", "host:9001"]}'
 
 # A link and a chain of our name that somebody left are replaced, never added to.
@@ -287,7 +302,7 @@ mv "$lab/state/runs" "$lab/state/hidden"
 mkdir -m 700 "$lab/state/runs"
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc
 red check "C-38 without a record, gc leaves a live run alone" contains \
-    "$(try left tcp=127.0.0.1:8080)" "tcp=127.0.0.1:8080 reached"
+    "$("$plain_runtime" exec left attempt tcp=127.0.0.1:8080)" "tcp=127.0.0.1:8080 reached"
 rmdir "$lab/state/runs"
 mv "$lab/state/hidden" "$lab/state/runs"
 cell=$left

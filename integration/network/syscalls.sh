@@ -33,8 +33,9 @@ remember_kernel
 # ---- profiles -----------------------------------------------------------------------------------
 
 ways=(vsock vsock-high-bits vsock-i386 vsock-socketcall vsock-x32 vsock-io-uring io-uring-i386
-    request-key request-key-i386 pidfd-getfd pidfd-getfd-i386)
-kept=(unix inet inet6 netlink netlink-audit packet inet-i386 program-i386)
+    request-key request-key-i386 pidfd-getfd pidfd-getfd-i386 netlink-audit
+    netlink-audit-high-bits netlink-audit-i386 netlink-crypto)
+kept=(unix inet inet6 netlink pair-unix packet inet-i386 program-i386)
 declare -A way_needs=( # of the host (features.sh), or there is no control
     [vsock]=vsock
     [vsock-high-bits]=vsock
@@ -74,23 +75,29 @@ by_family() { # by_family OPERATOR FAMILY: a jq filter that narrows a profile's 
 
 # Keys and others' descriptors are refused by containerd's and Docker's own.
 sockets=(vsock vsock-high-bits vsock-i386 vsock-socketcall vsock-x32 vsock-io-uring io-uring-i386)
+audit=(netlink-audit netlink-audit-high-bits netlink-audit-i386 netlink-crypto)
 profile none . null "${all[@]}"
 [ "$plain_name" = crun ] || profile empty . '{}' "${all[@]}" # crun refuses it by itself
-profile podman . "$podman" "${sockets[@]:0:5}" pidfd-getfd pidfd-getfd-i386
-profile containerd . "$containerd" "${sockets[@]}"
+profile podman . "$podman" "${sockets[@]:0:5}" pidfd-getfd pidfd-getfd-i386 \
+    netlink-audit-high-bits netlink-crypto
+profile containerd . "$containerd" "${sockets[@]}" "${audit[@]}"
 # As Docker has written it since 23, and since 25 without io_uring.
 profile docker "$(by_family NE 40)" "$containerd" vsock-high-bits vsock-socketcall \
-    vsock-io-uring io-uring-i386
-profile killing '.defaultAction = "SCMP_ACT_KILL_PROCESS"' "$containerd" "${sockets[@]}"
-profile one-architecture 'del(.architectures)' "$containerd" vsock vsock-high-bits vsock-io-uring
-profile ranges "$(by_family LE 45)" "$containerd" "${sockets[@]/vsock-high-bits/}"
+    vsock-io-uring io-uring-i386 "${audit[@]}"
+profile killing '.defaultAction = "SCMP_ACT_KILL_PROCESS"' "$containerd" "${sockets[@]}" \
+    "${audit[@]}"
+profile one-architecture 'del(.architectures)' "$containerd" vsock vsock-high-bits vsock-io-uring \
+    "${audit[@]/*i386/}"
+profile ranges "$(by_family LE 45)" "$containerd" "${sockets[@]/vsock-high-bits/}" \
+    "${audit[@]/*high-bits/}"
 profile allowing '.syscalls = []' "$allow" "${all[@]}"
 profile logging '.defaultAction = "SCMP_ACT_LOG"' "$allow" "${all[@]}"
 profile by-protocol '.syscalls = [{names: ["socket", "pidfd_getfd"], action: "SCMP_ACT_LOG",
     args: [{index: 2, value: 0, op: "SCMP_CMP_EQ"}]}]' "$allow" "${all[@]}"
 profile denying '.syscalls = [{names: ["socket"], action: "SCMP_ACT_ERRNO", errnoRet: 1,
     args: [{index: 0, value: 40, op: "SCMP_CMP_EQ"}]}]' "$allow" vsock-high-bits \
-    vsock-io-uring io-uring-i386 request-key request-key-i386 pidfd-getfd pidfd-getfd-i386
+    vsock-io-uring io-uring-i386 request-key request-key-i386 pidfd-getfd pidfd-getfd-i386 \
+    "${audit[@]}"
 
 # ---- attempts -----------------------------------------------------------------------------------
 
@@ -151,7 +158,7 @@ host_has_way() {
 judge() { # judge PROFILE SUFFIX
     local name
     for name in "${ways[@]}"; do check_way "$name" "$1: $name fails$2" blocked "$name" "$1"; done
-    for name in families families-high-bits families-i386; do
+    for name in families families-high-bits families-i386 families-pair; do
         check_way "$name" "$1: no other of the $name$2" no_other_family "$name"
     done
     for name in "${kept[@]}"; do check_way "$name" "$1: $name as before$2" unchanged "$name"; done
@@ -203,4 +210,18 @@ bundle unknown "$(with_profile unknown)" calls /victim/broker.sock
 refusal=$(in_cell unknown 2>&1)
 check "an action nobody knows is refused" contains "$refusal" "(bundle_voids_posture)"
 check "and named" contains "$refusal" 'syscalls[0]: unknown action "SCMP_ACT_MAYBE"'
+
+# ---- a profile in which the relay cannot live ---------------------------------------------------
+
+for action in KILL_PROCESS ERRNO; do
+    profile tight-$action '.syscalls = [{names: ["statfs"], action: "SCMP_ACT_'$action'"}]' "$allow"
+    bundle tight "$(with_profile tight-$action)" true
+    check "control: without us the command lives under $action of statfs" \
+        within 60 "$plain_runtime" run --bundle "$lab/b/tight" tight
+    tight=$(in_cell tight 2>&1)
+    check "a profile that denies what the relay needs is refused, $action" contains "$tight" \
+        "linux.seccomp: denies statfs to the relay"
+    check "in one line, $action" same 1 "$(grep -c . <<<"$tight")"
+done
+check "nothing is left of those" nothing_left
 finish

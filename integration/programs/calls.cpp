@@ -139,6 +139,13 @@ long program_i386()
     return -1;
 }
 
+// The pair of a family that has none is refused (EOPNOTSUPP) once the filter let it through.
+long pair_of(long family)
+{
+    int pair[2] = {};
+    return syscall(SYS_socketpair, family, SOCK_STREAM, 0, pair);
+}
+
 struct Attempt {
     const char* name;
     long (*go)();
@@ -149,6 +156,11 @@ constexpr Attempt attempts[] = {
     {"inet6", [] { return call64(SYS_socket, AF_INET6, SOCK_DGRAM, 0); }},
     {"netlink", [] { return call64(SYS_socket, AF_NETLINK, SOCK_RAW, 0); }},
     {"netlink-audit", [] { return call64(SYS_socket, AF_NETLINK, SOCK_RAW, 9); }},
+    {"netlink-audit-high-bits",
+     [] { return call64(SYS_socket, AF_NETLINK | high_bit, SOCK_RAW, 9 | high_bit); }},
+    {"netlink-audit-i386", [] { return call_i386(i386_socket, AF_NETLINK, SOCK_RAW, 9); }},
+    {"netlink-crypto", [] { return call64(SYS_socket, AF_NETLINK, SOCK_RAW, 21); }},
+    {"pair-unix", [] { return pair_of(AF_UNIX); }},
     {"packet", [] { return call64(SYS_socket, AF_PACKET, SOCK_RAW, 0); }},
     {"inet-i386", [] { return call_i386(i386_socket, AF_INET, stream, 0); }},
     {"program-i386", program_i386},
@@ -208,5 +220,6 @@ int main(int count, char** words)
     sweep("families", call64, SYS_socket, 0);
     sweep("families-high-bits", call64, SYS_socket, high_bit);
     sweep("families-i386", call_i386, i386_socket, 0);
+    sweep("families-pair", call64, SYS_socketpair, 0);
     return 0;
 }

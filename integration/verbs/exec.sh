@@ -129,6 +129,48 @@ check "a process with capabilities that void the posture is refused" \
 check "flags with capabilities that void the posture are refused" \
     refused bundle_voids_posture by_flags "$runtime" cell --cap CAP_SYS_PTRACE -- true
 
+
+# What create lets a user have, because a user cannot use it, an exec as root could use.
+unprivileged='.process.user = {uid: 1000, gid: 1000} | .process.noNewPrivileges = true'
+open_sys='.mounts |= map(if .type == "sysfs" then .options -= ["ro"] else . end)'
+bundle knobs "$unprivileged | $open_sys" "${idle[@]}"
+start_ready "$runtime" run --bundle "$lab/b/knobs" knobs
+knobs=$!
+bundle roots "$open_sys" "${idle[@]}"
+check "control: create refuses root beside a writable sysfs" contains "$(in_cell roots 2>&1)" \
+    "(bundle_voids_posture)"
+check "so an exec as root is refused" refused bundle_voids_posture by_file "$runtime" knobs . true
+check "also by flags" refused bundle_voids_posture \
+    by_flags "$runtime" knobs --user 0 --env PATH=/bin -- true
+check "also one that may become root" refused bundle_voids_posture \
+    by_file "$runtime" knobs '.user.uid = 1000 | .noNewPrivileges = false' true
+check "control: an exec as the user is let in" by_file "$runtime" knobs '.user.uid = 1000
+    | .capabilities = {}' true
+policy '{voids: "record", default: "agent", profiles: {agent: {}}}'
+check "where voids are recorded it is let in" by_file "$runtime" knobs . true
+check "and recorded" contains "$(jq -r 'select(.id == "knobs") | .voids[]' "$lab"/state/runs/*/record.json)" \
+    "exec: process.user: root could change the host through /sys"
+check "also for a capability" by_file "$runtime" knobs "$every"' | .user.uid = 1000' true
+check "control: the policy of before refuses what is not recorded" contains "$(
+    policy '{default: "agent", profiles: {agent: {env: {TOLD: "by profile"}}}}'
+    by_file "$runtime" cell "$every" true
+)" "(bundle_voids_posture)"
+"$plain_runtime" kill knobs KILL
+wait $knobs
+
+start_broker model
+remember_kernel
+bundle asks "$unprivileged | $(asks_for model)" "${idle[@]}"
+start_ready "$runtime" run --bundle "$lab/b/asks" asks
+asks=$!
+chown "$broker_uid" "$brokers/model"
+check "an exec as the broker's own user is refused" refused endpoint_unavailable \
+    by_file "$runtime" asks ".user.uid = $broker_uid | .capabilities = {}" true
+check "control: as another it is let in" by_file "$runtime" asks '.user.uid = 1001 | .capabilities = {}' true
+"$plain_runtime" kill asks KILL
+wait $asks
+stop "$broker"
+
 with_socket() { # the process gets a socket of the host's network as its third descriptor
     "$python" -c 'import os, socket, sys
 s = socket.socket(); os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
@@ -148,6 +190,20 @@ missing_descriptor() { # missing_descriptor RUNTIME ID
 }
 check "a preserved descriptor that is not there is not one of ours" same \
     "$(missing_descriptor "$plain_runtime" control)" "$(missing_descriptor "$runtime" cell)"
+
+# ---- a record that is gone ----------------------------------------------------------------------
+
+mv "$lab/state" "$lab/state.away"
+greedy=(--cap CAP_NET_ADMIN --env PATH=/bin -- echo in)
+check "control: the same exec, and no mark" same in \
+    "$(by_flags "$runtime" control "${greedy[@]}")" # crun 1.8.1 falls over after an exec with --cap
+check "an exec into a container of ours whose record is gone is refused" \
+    refused network_setup_failed by_flags "$runtime" cell "${greedy[@]}"
+check "also with an option that nobody knows" contains \
+    "$("$runtime" exec --no-such-option cell true 2>&1)" "its record is not in"
+check "also by a process file" refused network_setup_failed by_file "$runtime" cell . true
+mv "$lab/state.away" "$lab/state"
+check "control: with its record it is let in" by_flags "$runtime" cell -- true
 
 # ---- a broken policy ----------------------------------------------------------------------------
 

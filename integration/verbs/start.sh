@@ -136,6 +136,14 @@ end "$runtime" broken
 rm -rf "$lab"/state/runs/* # what nobody can read is nobody's to tear down
 check "nothing is left of one that could not be read" nothing_left
 
+create "$runtime" lost
+mv "$lab"/state/runs/* "$lab/lost.record"
+check "a container of ours whose record is gone is not started" refused lost \
+    "the container is anchorhold's, but its record is not in $lab/state"
+end "$runtime" lost
+rm -r "$lab/lost.record"
+check "nothing is left of one whose record was gone" nothing_left
+
 create "$runtime" ended
 "$plain_runtime" kill ended KILL
 while [ "$("$plain_runtime" state ended | jq -r .status)" = created ]; do :; done

@@ -4,6 +4,7 @@
 // is given all namespaces.
 #include "shim/edit/linux.hpp"
 #include "shim/edit/seccomp.hpp"
+#include "shim/edit/seccomp_relay.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -106,6 +107,14 @@ bool wants_port_start(const Plan& plan)
     return plan.free_low_ports && plan.network == NetworkNamespace::own;
 }
 
+RelayWork work_of(const Plan& plan)
+{
+    const bool serves = std::ranges::any_of(plan.command_prefix, [](const std::string& word) {
+        return word == "--endpoint" || word == "--dns";
+    });
+    return serves ? RelayWork::serve : RelayWork::look;
+}
+
 // Returns the members of `linux` for a config that has none.
 std::string whole_section(const Plan& plan)
 {
@@ -142,6 +151,9 @@ Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edit
         AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits));
     AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp));
     edits.take(std::move(seccomp.splices));
+    if (seccomp.obstacle.empty() && !plan.command_prefix.empty()) {
+        AH_TRY(seccomp.obstacle, denied_to_relay(config, work_of(plan)));
+    }
     return std::move(seccomp.obstacle);
 }
 

@@ -179,6 +179,12 @@ Result<std::string> voiding_capabilities_in(std::string_view text)
     return inspect::voiding_capabilities_of(process);
 }
 
+Result<inspect::CommandUser> user_of_process(std::string_view text)
+{
+    AH_TRY(const json::Document document, parse_process(text));
+    return inspect::command_user(document.root());
+}
+
 Result<std::string> process_from_flags(std::string config, const words::Invocation& call)
 {
     if (call.operands.size() < 2)
@@ -195,16 +201,22 @@ Result<std::string> process_from_flags(std::string config, const words::Invocati
     return unwrapped(json::splice(document.text(), std::move(edits).splices()));
 }
 
-std::string process_with_caps(const words::Invocation& call)
+std::string process_from_crun_flags(const words::Invocation& call)
 {
-    return R"({"capabilities":{"bounding":)" + config::quoted_list(values_of(call, "cap")) + "}}";
+    const words::OptionAt* const user = call.last("user");
+    const auto uid = user
+                         ? id_number(std::string_view(user->value).substr(0, user->value.find(':')))
+                         : Result<std::string>("65534");
+    return R"({"capabilities":{"bounding":)" + config::quoted_list(values_of(call, "cap")) +
+           R"(},"user":{"uid":)" + uid.value_or("0") + R"(},"noNewPrivileges":)" +
+           (call.last("no-new-privs") != nullptr ? "true" : "false") + "}";
 }
 
 Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest,
                                             const words::Invocation& call, const Plan& plan)
 {
     AH_TRY(const auto document,
-           json::Document::parse(process_with_caps(call), Code::invalid_request), "--cap");
+           json::Document::parse(process_from_crun_flags(call), Code::invalid_request), "--cap");
     AH_TRY(const CapsEdit caps, edit_capabilities(document.root()), "--cap");
     const Variables variables = variables_for(values_of(call, "env"), plan);
     std::vector<words::OptionAt> drop;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "schema/plan.hpp"
+#include "shim/inspect/command_user.hpp"
 #include "shim/words/command_line.hpp"
 
 #include <string>
@@ -21,6 +22,9 @@ Result<std::string> edit_process(std::string_view text, const Plan& plan);
 // own ("CAP_SYS_ADMIN, CAP_BPF"); empty: none (inspect/inspection.hpp).
 Result<std::string> voiding_capabilities_in(std::string_view text);
 
+// Returns the user of a process as the host sees it without a user namespace.
+Result<inspect::CommandUser> user_of_process(std::string_view text);
+
 // Returns the process that runc makes of the bundle's config.json and its own flags when there is
 // no --process (runc, exec.go, getProcess). runc must not be left to read the file, because by then
 // it holds the engine's text again.
@@ -33,7 +37,9 @@ Result<std::string> process_from_flags(std::string config, const words::Invocati
 Result<std::vector<std::string>> edit_flags(const std::vector<std::string>& rest,
                                             const words::Invocation& call, const Plan& plan);
 
-// Returns a process object that holds the capabilities of --cap.
-std::string process_with_caps(const words::Invocation& call);
+// Returns what crun's flags say of a process: capabilities, user and whether it may gain
+// privileges. Without --user the user is the container's own, which was judged at create; it stands
+// as one that is not root.
+std::string process_from_crun_flags(const words::Invocation& call);
 
 } // namespace anchorhold::edit

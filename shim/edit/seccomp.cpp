@@ -3,6 +3,7 @@
 //
 // An empty network namespace cuts off IP. It does not cut off everything:
 // - vsock and other address families know no namespaces;
+// - netlink's audit protocol writes into the host's log, and others speak to the host too;
 // - io_uring opens sockets past a filter on socket(2);
 // - pidfd_getfd(2) takes a socket out of the broker;
 // - request_key(2) has the host resolve names.
@@ -17,8 +18,9 @@
 //   by family beside an engine's "socket: allow" is silently lost.
 // - Two rules may have conditions on different arguments. Then the one on the higher argument is
 //   asked first. "Log socket(2) with protocol 0" lets vsock through past any denial by family. So
-//   `socket` is taken out of every rule that permits, whatever the default is. It comes back family
-//   by family, with the rule's other conditions (`grants`).
+//   `socket` and `socketpair` are taken out of every rule that permits, whatever the default is.
+//   They come back family by family, netlink protocol by protocol, with the rule's other conditions
+//   (`grants`).
 // - EQ and NE compare 64 bits while the kernel takes 32 of them: socket(0x100000028, ...) is vsock.
 //   So a grant may use EQ, but a denial must mask (MASKED_EQ 0xffffffff).
 // - Two conditions on one argument make two rules, and either of them suffices.
@@ -31,17 +33,18 @@
 // - Architectures that a profile does not list are killed, so its list may stay as it is.
 //
 // The order of the new rules: our denials, the engine's rules without the calls that go round a
-// network namespace, and the grants of socket(2).
+// network namespace, and the grants of sockets.
 #include "shim/edit/seccomp.hpp"
 
+#include "shim/edit/seccomp_profile.hpp"
 #include "shim/edit/seccomp_rules.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <sys/socket.h>
 
 namespace anchorhold::edit {
 
@@ -55,115 +58,9 @@ const std::string_view native_machine = ""; // the native convention alone; othe
 
 namespace {
 
-// ---- Reading the profile
-
-// A condition on one argument of a system call.
-struct Condition {
-    // The argument's number (from 0), and what it is compared with.
-    std::uint64_t index = 0, value = 0, value_two = 0;
-    std::string op;
-    std::string raw; // its JSON text
-
-    // Says whether it holds for this argument; nothing for an operator that we do not know.
-    std::optional<bool> holds(std::uint64_t argument) const
-    {
-        if (op == "SCMP_CMP_EQ")
-            return argument == value;
-        if (op == "SCMP_CMP_NE")
-            return argument != value;
-        if (op == "SCMP_CMP_LT")
-            return argument < value;
-        if (op == "SCMP_CMP_LE")
-            return argument <= value;
-        if (op == "SCMP_CMP_GE")
-            return argument >= value;
-        if (op == "SCMP_CMP_GT")
-            return argument > value;
-        if (op == "SCMP_CMP_MASKED_EQ")
-            return (argument & value) == (value_two & value);
-        return std::nullopt;
-    }
-};
-using Conditions = std::vector<Condition>; // all of them must hold
-
-// The effect of an action on the call.
-enum class ActionDoes : std::uint8_t {
-    denies,
-    permits, // also when somebody else decides
-};
-
-struct Action {
-    std::string_view word;
-    ActionDoes verdict;
-};
-// The actions that we know. TRACE and NOTIFY ask somebody who may permit the call.
-constexpr Action actions[] = {
-    {"SCMP_ACT_ALLOW", ActionDoes::permits},       {"SCMP_ACT_LOG", ActionDoes::permits},
-    {"SCMP_ACT_TRACE", ActionDoes::permits},       {"SCMP_ACT_NOTIFY", ActionDoes::permits},
-    {"SCMP_ACT_ERRNO", ActionDoes::denies},        {"SCMP_ACT_KILL", ActionDoes::denies},
-    {"SCMP_ACT_KILL_THREAD", ActionDoes::denies},  {"SCMP_ACT_TRAP", ActionDoes::denies},
-    {"SCMP_ACT_KILL_PROCESS", ActionDoes::denies},
-};
-
-// Returns nothing for an action that we do not know.
-std::optional<ActionDoes> action_does(std::string_view word)
-{
-    for (const Action& action : actions) {
-        if (action.word == word)
-            return action.verdict;
-    }
-    return std::nullopt;
-}
-
-// Returns a member; nothing when it is missing or null, which both runtimes take for missing.
-std::optional<json::View> present(json::View object, std::string_view key)
-{
-    auto member = object.find(key);
-    return member && !member->is_null() ? member : std::nullopt;
-}
-
-Result<std::string> optional_string(json::View object, std::string_view key)
-{
-    const auto member = present(object, key);
-    return member ? member->string() : std::string();
-}
-
-Result<std::vector<json::View>> optional_array(json::View object, std::string_view key)
-{
-    const auto member = present(object, key);
-    return member ? member->array() : std::vector<json::View>();
-}
-
-// Reads an argument of a system call: 64 bits, unsigned; 0 when it is missing.
-Result<std::uint64_t> optional_word(json::View object, std::string_view key)
-{
-    const auto member = present(object, key);
-    if (!member)
-        return 0;
-    const std::string_view raw = member->raw();
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
-    if (error != std::errc() || end != raw.data() + raw.size())
-        return std::unexpected(member->expected("an unsigned 64-bit integer"));
-    return number;
-}
-
-Result<Condition> read_condition(json::View argument)
-{
-    AH_CHECK(argument.object(), "read argument");
-    Condition condition;
-    AH_TRY(condition.index, optional_word(argument, "index"), "read argument");
-    AH_TRY(condition.value, optional_word(argument, "value"), "read argument");
-    AH_TRY(condition.value_two, optional_word(argument, "valueTwo"), "read argument");
-    AH_TRY(condition.op, optional_string(argument, "op"), "read argument");
-    condition.raw = argument.raw();
-    return condition;
-}
-
-// ---- Writing it anew
-
-// A rule that permits socket(family, ...) where the other conditions hold.
+// A rule that permits socket(family, ...), or socketpair, where the other conditions hold.
 struct Grant {
+    std::string call;
     std::uint32_t family = 0;
     std::string others; // the rule's other conditions as they stood, each behind a comma
     std::string action; // the rule's action and errnoRet as they stood
@@ -171,16 +68,27 @@ struct Grant {
 
 // A profile on its way to the new text.
 struct Rewrite {
-    Families kept;                  // the families that socket(2) may make
+    Values kept;                    // the families that may be made
     std::vector<std::string> rules; // JSON texts of the engine's rules
     std::vector<Grant> grants;
     std::string obstacle; // why it cannot be rewritten; empty: it can
 };
 
+std::string equal(int argument, std::uint32_t value)
+{
+    return R"({"index":)" + std::to_string(argument) + R"(,"value":)" + std::to_string(value) +
+           R"(,"op":"SCMP_CMP_EQ"})";
+}
+
 std::string text_of_grant(const Grant& grant)
 {
-    return R"({"names":["socket"],)" + grant.action + R"(,"args":[{"index":0,"value":)" +
-           std::to_string(grant.family) + R"(,"op":"SCMP_CMP_EQ"})" + grant.others + "]}";
+    return R"({"names":[)" + json::quote(grant.call) + "]," + grant.action + R"(,"args":[)" +
+           equal(0, grant.family) + grant.others + "]}";
+}
+
+bool is_about(const Grant& one, const Grant& other)
+{
+    return one.call == other.call && one.family == other.family;
 }
 
 // Returns the grants as rules, without those that would have no effect: the first of two rules with
@@ -190,10 +98,10 @@ std::vector<std::string> merged(const std::vector<Grant>& grants)
     std::vector<std::string> rules;
     for (auto grant = grants.begin(); grant != grants.end(); ++grant) {
         const auto same = [&](const Grant& other) {
-            return other.family == grant->family && other.others == grant->others;
+            return is_about(other, *grant) && other.others == grant->others;
         };
         const auto wider = [&](const Grant& other) {
-            return other.family == grant->family && other.others.empty();
+            return is_about(other, *grant) && other.others.empty();
         };
         if (std::any_of(grants.begin(), grant, same) ||
             (!grant->others.empty() && std::ranges::any_of(grants, wider)))
@@ -219,23 +127,43 @@ std::vector<Conditions> alternatives(const Conditions& conditions)
     return alone;
 }
 
-// Returns the conditions that are left of a rule for one family; nothing when it does not hold for
-// that family.
-std::optional<std::string> others_for(std::uint32_t family, const Conditions& conditions)
+// Returns whether all conditions on one argument hold for this value of it.
+bool all_hold(const Conditions& conditions, std::uint64_t argument, std::uint32_t value)
+{
+    return std::ranges::all_of(conditions, [&](const Condition& condition) {
+        return condition.index != argument || condition.holds(value).value_or(false);
+    });
+}
+
+// Returns the conditions that are not on one of these arguments, each behind a comma.
+std::string without_arguments(const Conditions& conditions, std::uint64_t one, std::uint64_t two)
 {
     std::string others;
     for (const Condition& condition : conditions) {
-        const bool about_family = condition.index == 0;
-        if (about_family && !condition.holds(family).value_or(false))
-            return std::nullopt;
-        if (!about_family)
+        if (condition.index != one && condition.index != two)
             others += "," + condition.raw;
     }
     return others;
 }
 
-// Adds the grants that a rule on `socket` becomes.
-Status add_grants(json::View rule, std::string_view action_word, Rewrite& rewrite)
+// Returns the conditions that are left of a rule for one family, once for each grant that it
+// becomes. Netlink comes back protocol by protocol, as sockets come back family by family.
+std::vector<std::string> others_for(std::string_view call, std::uint32_t family,
+                                    const Conditions& conditions)
+{
+    if (!all_hold(conditions, 0, family))
+        return {};
+    if (call != "socket" || family != AF_NETLINK)
+        return {without_arguments(conditions, 0, 0)};
+    std::vector<std::string> others;
+    for (const std::uint32_t protocol : kept_protocols) {
+        if (all_hold(conditions, 2, protocol))
+            others.push_back("," + equal(2, protocol) + without_arguments(conditions, 0, 2));
+    }
+    return others;
+}
+
+Result<Conditions> read_conditions(json::View rule, Rewrite& rewrite)
 {
     AH_TRY(const auto arguments, optional_array(rule, "args"), "read rule");
     Conditions conditions;
@@ -245,13 +173,21 @@ Status add_grants(json::View rule, std::string_view action_word, Rewrite& rewrit
             rewrite.obstacle = argument.wrong("unknown operator " + in_quotes(condition.op)).what;
         conditions.push_back(std::move(condition));
     }
+    return conditions;
+}
+
+// Adds the grants that a rule on `call`, one that makes sockets, becomes.
+Status add_grants(json::View rule, std::string_view action_word, const std::string& call,
+                  Rewrite& rewrite)
+{
+    AH_TRY(const Conditions conditions, read_conditions(rule, rewrite));
     std::string action = R"("action":)" + json::quote(action_word);
     if (const auto number = present(rule, "errnoRet"))
         action += R"(,"errnoRet":)" + std::string(number->raw());
     for (const Conditions& alternative : alternatives(conditions)) {
         for (const std::uint32_t family : rewrite.kept) {
-            if (auto others = others_for(family, alternative))
-                rewrite.grants.push_back({family, *std::move(others), action});
+            for (std::string& others : others_for(call, family, alternative))
+                rewrite.grants.push_back({call, family, std::move(others), action});
         }
     }
     return {};
@@ -265,11 +201,12 @@ Status take_rule(json::View rule, Rewrite& rewrite)
     AH_TRY(const auto names, optional_array(rule, "names"), "read rule");
     std::string others;
     bool ours = false;
-    bool sockets = false;
+    std::vector<std::string> sockets;
     for (const json::View name : names) {
         AH_TRY(const std::string call, name.string(), "read rule");
         ours = ours || goes_round(call);
-        sockets = sockets || call == "socket";
+        if (std::ranges::find(socket_calls, call) != socket_calls.end())
+            sockets.push_back(call);
         if (!goes_round(call))
             others += (others.empty() ? "" : ",") + std::string(name.raw());
     }
@@ -281,8 +218,8 @@ Status take_rule(json::View rule, Rewrite& rewrite)
         rewrite.rules.emplace_back(rule.raw());
         return {};
     }
-    if (sockets)
-        AH_CHECK(add_grants(rule, action, rewrite), "narrow socket");
+    for (const std::string& call : sockets)
+        AH_CHECK(add_grants(rule, action, call, rewrite), "narrow " + call);
     const auto list = rule.find("names");
     if (others.empty() || !list)
         return {};
@@ -295,7 +232,7 @@ Status take_rule(json::View rule, Rewrite& rewrite)
 // Returns the denials that stand first. A profile that denies by default needs one only, of
 // socketcall, with an errno unlike its default's, because else libseccomp would skip it.
 Result<std::vector<std::string>> denials_for(json::View profile, std::string_view default_action,
-                                             const Families& kept)
+                                             const Values& kept)
 {
     if (action_does(default_action) == ActionDoes::permits)
         return all_denials(kept);

@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <memory>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,6 +28,9 @@ namespace {
 // Entries of a directory that are looked at; a run's own holds a socket or two.
 constexpr std::size_t most_neighbours = 256;
 constexpr timeval full_backlog_wait{.tv_sec = 0, .tv_usec = 500'000};
+constexpr int loopback_wait = 500; // milliseconds
+// 127.0.0.2 is the host's as well, but a server that is bound to 127.0.0.1 does not hear it.
+constexpr std::uint32_t loopback_of_wildcards = 0x7f000002;
 
 // A socket that was opened, and its directory.
 struct FoundSocket {
@@ -264,7 +269,54 @@ Result<std::optional<ucred>> ask_who_serves(const FoundSocket& found)
     return server;
 }
 
+// Returns what a connection of ours to a port of the host comes to: 0, ECONNREFUSED, or another
+// errno, ETIMEDOUT among them.
+Result<int> knock(std::uint32_t address, Port port)
+{
+    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd)
+        return fail_errno("make a socket", errno, Code::endpoint_unavailable);
+    sockaddr_in place = {};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port.number());
+    place.sin_addr.s_addr = htonl(address);
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return errno;
+    pollfd watched{.fd = fd.get(), .events = POLLOUT, .revents = 0};
+    if (::poll(&watched, 1, loopback_wait) <= 0)
+        return ETIMEDOUT;
+    int number = 0;
+    socklen_t size = sizeof number;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &number, &size) != 0)
+        return errno;
+    return number;
+}
+
 } // namespace
+
+// The port is heard at the run's link, whose address does not exist yet. So the wildcard is what
+// can be asked for, at an address that only wildcards hear. A refusal alone is an answer: a backlog
+// that is full or a firewall on loopback says nothing about who listens.
+Status check_listener(const Endpoint& endpoint)
+{
+    const auto* target = std::get_if<TcpTarget>(&endpoint.to);
+    if (target == nullptr || target->host != "host")
+        return {};
+    const std::string doing = "endpoint " + endpoint.name;
+    AH_TRY(const int at_wildcard, knock(loopback_of_wildcards, target->port), doing);
+    if (at_wildcard != ECONNREFUSED)
+        return {};
+    const std::string port = "port " + std::to_string(target->port.number()) + " of this host";
+    AH_TRY(const int at_loopback, knock(INADDR_LOOPBACK, target->port), doing);
+    if (at_loopback == 0) {
+        return unavailable(doing + ": the broker at " + port +
+                           " listens on 127.0.0.1 alone, where no container comes; have it listen "
+                           "on 0.0.0.0");
+    }
+    return unavailable(doing + ": nobody listens on " + port + "; start the broker first");
+}
 
 Result<SocketServer> find_endpoint(const Endpoint& endpoint,
                                    const std::optional<std::vector<std::string>>& permitted,
@@ -274,7 +326,7 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
     const auto* target = std::get_if<UnixTarget>(&endpoint.to);
     const std::string doing = "endpoint " + endpoint.name;
     if (target == nullptr)
-        return unavailable(doing + ": tcp: targets are not available yet");
+        return unavailable(doing + ": is no Unix socket");
     AH_TRY(const FoundSocket found, open_socket(target->path, permitted), doing);
     AH_CHECK(check_modes(found, user), doing);
     AH_CHECK(check_neighbours(found, all_of_this_run), doing);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds an endpoint's socket on the host and proves that somebody serves it, before anything is
-// made. Paths are opened by openat2(2) all the way; below a permitted directory no symbolic link is
-// followed.
+// made; asks the same of a port. Paths are opened by openat2(2) all the way; below a permitted
+// directory no symbolic link is followed.
 #pragma once
 
 #include "schema/json/json.hpp"
@@ -30,5 +30,10 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
                                    const std::optional<std::vector<std::string>>& permitted,
                                    const CommandUser& user,
                                    const std::vector<Endpoint>& all_of_this_run);
+
+// Refuses an endpoint tcp:host:PORT when nobody listens on that port of the host, or only where no
+// link leads. Other endpoints pass. Code endpoint_unavailable; the sentence begins
+// "endpoint NAME: ".
+Status check_listener(const Endpoint& endpoint);
 
 } // namespace anchorhold::inspect

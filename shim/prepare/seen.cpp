@@ -53,8 +53,10 @@ find_servers(const Session& session, const Request& request, const inspect::Comm
 {
     std::vector<inspect::SocketServer> servers;
     for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
-        if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to))
-            continue; // its broker may start later, like any other peer of a connection
+        if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to)) {
+            AH_CHECK(inspect::check_listener(request.endpoints[i]));
+            continue;
+        }
         const auto permitted =
             request.bounded[i] ? std::optional(session.policy->sockets) : std::nullopt;
         AH_TRY(inspect::SocketServer found,

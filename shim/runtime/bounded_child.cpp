@@ -2,6 +2,7 @@
 #include "shim/runtime/bounded_child.hpp"
 
 #include "hooks/state/owned_path.hpp"
+#include "shim/runtime/child.hpp"
 #include "shim/runtime/runtime.hpp"
 
 #include <algorithm>
@@ -62,8 +63,16 @@ public:
     }
     int spawn(pid_t& child, const std::string& program, const std::vector<std::string>& words) const
     {
+        // An engine's client needs its user's variables (DOCKER_HOST), but none that has it load
+        // code.
+        std::vector<char*> variables;
+        for (char** variable = environ; *variable != nullptr; ++variable) {
+            if (!steers_the_loader(*variable))
+                variables.push_back(*variable);
+        }
+        variables.push_back(nullptr);
         return ::posix_spawn(&child, program.c_str(), &actions_, &attributes_,
-                             argument_vector(program, words).data(), environ);
+                             argument_vector(program, words).data(), variables.data());
     }
 
 private:

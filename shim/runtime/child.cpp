@@ -68,16 +68,24 @@ private:
     struct sigaction child_before_ = {};
 };
 
+// The variables that a child gets.
+enum class Variables : std::uint8_t {
+    all,      // the engine's: the runtime stands in our place
+    own_work, // those that `is_for_own_work` names
+};
+
 // The environment for the child. sd_listen_fds(3) takes LISTEN_FDS only in the process that
 // LISTEN_PID names. So where LISTEN_PID is our pid, the child gets a variable with room for its
 // own.
 class Environment {
 public:
-    Environment()
+    explicit Environment(Variables wanted)
     {
         const std::string ours = std::string(listen_name) + std::to_string(::getpid());
-        for (char** variable = environ; *variable != nullptr; ++variable)
-            variables_.push_back(*variable == ours ? listen_pid_.data() : *variable);
+        for (char** variable = environ; *variable != nullptr; ++variable) {
+            if (wanted == Variables::all || is_for_own_work(*variable))
+                variables_.push_back(*variable == ours ? listen_pid_.data() : *variable);
+        }
         variables_.push_back(nullptr);
     }
     Environment(const Environment&) = delete;
@@ -96,6 +104,11 @@ private:
     std::vector<char*> variables_;
 };
 
+// The descriptors that stdout and stderr go to while stdin is empty; -1: the child keeps our stdio.
+struct Outlets {
+    int out = -1, err = -1;
+};
+
 // The data that the child needs. The child runs in our memory, on a stack of its own, while we
 // stand still until it executes or exits (clone(2), CLONE_VFORK). posix_spawn(3) does the same but
 // cannot set PDEATHSIG. A fork would copy our page tables only to throw them away, which costs a
@@ -106,20 +119,18 @@ struct Launch {
     std::vector<char*> argv;
     Environment environment;
     pid_t parent = ::getpid();
-    // -1: the child keeps our stdio. Else stdout and stderr go to this descriptor, and stdin is
-    // empty.
-    int out;
+    Outlets outlets;
     const HeldSignals& held;
     int number = 0; // errno of the child; 0: it became the program
 };
 
-bool settle_stdio(int out)
+bool settle_stdio(const Outlets& outlets)
 {
-    if (out < 0)
+    if (outlets.out < 0)
         return true;
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    return nothing && ::dup2(nothing.get(), STDIN_FILENO) >= 0 && ::dup2(out, STDOUT_FILENO) >= 0 &&
-           ::dup2(out, STDERR_FILENO) >= 0;
+    return nothing && ::dup2(nothing.get(), STDIN_FILENO) >= 0 &&
+           ::dup2(outlets.out, STDOUT_FILENO) >= 0 && ::dup2(outlets.err, STDERR_FILENO) >= 0;
 }
 
 // Runs in the child: gives the signals back and executes the program.
@@ -127,7 +138,7 @@ int become(void* data)
 {
     Launch& launch = *static_cast<Launch*>(data);
     launch.held.give_back();
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.out)) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.outlets)) {
         // ESRCH is the error when the parent died before PDEATHSIG was set.
         errno = ESRCH;
         if (::getppid() == launch.parent)
@@ -168,13 +179,14 @@ int wait_for(pid_t child, const HeldSignals& held)
     }
 }
 
-Result<int> run(const std::string& path, const std::vector<std::string>& words, int out)
+Result<int> run(const std::string& path, const std::vector<std::string>& words,
+                const Outlets& outlets, Variables variables)
 {
     const HeldSignals held;
     Launch launch{.path = path.c_str(),
                   .argv = argument_vector(path, words),
-                  .environment = {},
-                  .out = out,
+                  .environment = Environment(variables),
+                  .outlets = outlets,
                   .held = held};
     alignas(16) std::array<std::byte, stack_size> stack; // clone(2) takes the upper end
     const pid_t child =
@@ -187,24 +199,69 @@ Result<int> run(const std::string& path, const std::vector<std::string>& words, 
     return status;
 }
 
+std::string text_of(const UniqueFd& file, std::size_t most)
+{
+    std::string text(most, '\0');
+    const ssize_t length = ::pread(file.get(), text.data(), most, 0);
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+}
+
+// Returns the lines without those that ld.so writes into the stderr of any program on a host with a
+// broken /etc/ld.so.preload.
+std::string without_loader(std::string_view lines)
+{
+    std::string kept;
+    while (!lines.empty()) {
+        const std::string_view line = lines.substr(0, lines.find('\n') + 1);
+        const std::string_view whole = line.empty() ? lines : line;
+        if (!whole.starts_with("ERROR: ld.so: "))
+            kept += whole;
+        lines.remove_prefix(whole.size());
+    }
+    return kept;
+}
+
 } // namespace
+
+bool is_for_own_work(std::string_view variable)
+{
+    constexpr std::array<std::string_view, 6> names{"PATH",
+                                                    "HOME",
+                                                    "USER",
+                                                    "XDG_RUNTIME_DIR",
+                                                    "DBUS_SESSION_BUS_ADDRESS",
+                                                    "DBUS_SYSTEM_BUS_ADDRESS"};
+    return std::ranges::find(names, variable.substr(0, variable.find('='))) != names.end();
+}
+
+bool steers_the_loader(std::string_view variable)
+{
+    constexpr std::array<std::string_view, 11> names{
+        "GCONV_PATH",  "GETCONF_DIR",      "GLIBC_TUNABLES", "HOSTALIASES",
+        "LOCALDOMAIN", "LOCPATH",          "MALLOC_TRACE",   "NIS_PATH",
+        "NLSPATH",     "RESOLV_HOST_CONF", "RES_OPTIONS"};
+    const std::string_view name = variable.substr(0, variable.find('='));
+    return name.starts_with("LD_") || std::ranges::find(names, name) != names.end();
+}
 
 Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest)
 {
-    return run(path, rest, -1);
+    return run(path, rest, {}, Variables::all);
 }
 
 Result<ProgramOutput> run_quietly(const std::string& path, const std::vector<std::string>& words,
                                   std::size_t most)
 {
-    const UniqueFd memory(::memfd_create("anchorhold", MFD_CLOEXEC));
-    if (!memory)
+    const UniqueFd out(::memfd_create("anchorhold", MFD_CLOEXEC));
+    const UniqueFd err(::memfd_create("anchorhold", MFD_CLOEXEC));
+    if (!out || !err)
         return fail_errno("make a file in memory", errno);
-    AH_TRY(const int status, run(path, words, memory.get()));
-    ProgramOutput caught{status, std::string(most, '\0')};
-    const ssize_t length = ::pread(memory.get(), caught.text.data(), most, 0);
-    caught.text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-    return caught;
+    AH_TRY(const int status, run(path, words, {out.get(), err.get()}, Variables::own_work));
+    std::string said = text_of(out, most);
+    if (status == 0)
+        return ProgramOutput{status, std::move(said)};
+    return ProgramOutput{status, without_loader(text_of(err, most)) + said};
 }
 
 } // namespace anchorhold::runtime

@@ -4,16 +4,13 @@
 // never changed.
 #include "shim/verbs/exec.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/owner.hpp"
-#include "hooks/state/process.hpp"
-#include "schema/file_identity.hpp"
 #include "shim/config/bundle.hpp"
 #include "shim/edit/process.hpp"
 #include "shim/inspect/descriptors.hpp"
-#include "shim/inspect/inspection.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
+#include "shim/verbs/exec_check.hpp"
+#include "shim/verbs/lost_run.hpp"
 
 #include <array>
 #include <cerrno>
@@ -38,29 +35,6 @@ Plan exec_plan(const Session& session, const Record& record)
             plan.env = profile->env;
     }
     return plan;
-}
-
-// Refuses what a bundle is refused for: an exec may ask for more capabilities than the container
-// holds (docker exec --privileged). A run that was allowed them says so in its record, and its
-// execs may have them too.
-Status check_capabilities(const std::string& process, const Record& record)
-{
-    AH_TRY(const std::string names, edit::voiding_capabilities_in(process));
-    for (const std::string& known : record.voids) {
-        if (known.starts_with("process.capabilities"))
-            return {};
-    }
-    if (names.empty())
-        return {};
-    AH_TRY(const FileIdentity users,
-           state::namespace_of(static_cast<pid_t>(record.init.pid), "user"));
-    AH_TRY(const FileIdentity ours, state::namespace_of(0, "user"));
-    const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
-    AH_TRY(const auto ids, state::read_file(map, most_process));
-    if (users != ours && ids && !state::maps_host_root(*ids))
-        return {};
-    return fail(Code::bundle_voids_posture,
-                "process.capabilities: holds " + names + " over the host; exec without them");
 }
 
 // Writes the text into a sealed file in memory that stays open across execve(2). Its descriptor
@@ -121,14 +95,15 @@ Result<std::optional<std::string>> process_given(const words::Invocation& call,
 }
 
 // Returns the runtime's words with the edited process in them.
-Result<std::vector<std::string>> edited_words(const Session& session, const Record& record)
+Result<std::vector<std::string>> edited_words(const Session& session, const OwnRun& run)
 {
+    const Record& record = run.record;
     const words::Invocation& call = session.invocation;
     const Plan plan = exec_plan(session, record);
     AH_TRY(const unsigned handed, inspect::count_handed(call));
     AH_CHECK(inspect::check_descriptors(handed));
     AH_TRY(const auto given, process_given(call, record));
-    AH_CHECK(check_capabilities(given ? *given : edit::process_with_caps(call), record));
+    AH_CHECK(check_exec(session, run, given ? *given : edit::process_from_crun_flags(call)));
     if (!given)
         return edit::edit_flags(session.rest, call, plan);
     AH_TRY(const std::string edited, edit::edit_process(*given, plan));
@@ -146,10 +121,12 @@ Result<std::vector<std::string>> edited_words(const Session& session, const Reco
 Result<int> exec_process(const Session& session)
 {
     AH_TRY(const auto run, find_own_run(session));
+    if (!run)
+        AH_CHECK(refuse_lost_run(session));
     if (!run || run->record.posture == Posture::open)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
-    AH_TRY(const auto words, edited_words(session, run->record));
+    AH_TRY(const auto words, edited_words(session, *run));
     return std::unexpected(runtime::exec_runtime(session.runtime, words));
 }
 

@@ -19,6 +19,7 @@
 #include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
 #include "shim/verbs/delete.hpp"
+#include "shim/verbs/lost_run.hpp"
 
 namespace anchorhold::verbs {
 namespace {
@@ -91,10 +92,11 @@ Result<int> start_container(const Session& session)
 {
     const auto found = find_own_run(session);
     const std::optional<OwnRun> run = found ? *found : std::nullopt;
-    if (found && !run)
+    const Status whose = found && !run ? refuse_lost_run(session) : Status();
+    if (found && !run && whose)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
-    Status fit = run ? check_network_again(*run) : Status(std::unexpected(found.error()));
+    Status fit = run ? check_network_again(*run) : !found ? Status(std::unexpected(found.error())) : whose;
     // A container that does not wait any more cannot be started. The runtime says so, and nothing
     // is deleted.
     if (fit || !waits_to_start(session))

@@ -59,7 +59,7 @@ TEST_CASE("capabilities that would void a posture are told from the rest")
     CHECK(voiding_capabilities_in(R"({"capabilities":{"bounding":["CAP_NET_RAW"]}})") == "");
     CHECK(voiding_capabilities_in(R"({"capabilities":null})") == "");
     CHECK(voiding_capabilities_in("{}") == "");
-    CHECK(voiding_capabilities_in(process_with_caps(read_invocation(
+    CHECK(voiding_capabilities_in(process_from_crun_flags(read_invocation(
               {"exec", "-cCAP_SYS_PTRACE", "id", "x"}, Flavour::crun))) == "CAP_SYS_PTRACE");
 }
 

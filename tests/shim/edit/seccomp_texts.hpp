@@ -60,11 +60,28 @@ inline std::string family(unsigned number)
     return R"({"index":0,"value":)" + std::to_string(number) + R"(,"op":"SCMP_CMP_EQ"})";
 }
 
+constexpr unsigned netlink_protocols[] = {0, 2, 4, 6, 12, 15, 16};
+
+inline std::string protocol(unsigned number)
+{
+    return R"({"index":2,"value":)" + std::to_string(number) + R"(,"op":"SCMP_CMP_EQ"})";
+}
+
+// Returns the rules that grant families; netlink (16) protocol by protocol.
 inline std::string granted(const std::vector<unsigned>& families, const std::string& more = "")
 {
     std::string rules;
-    for (const unsigned number : families)
-        rules += (rules.empty() ? "" : ",") + family_rule("ALLOW", family(number) + more);
+    const auto add = [&](const std::string& conditions) {
+        rules += (rules.empty() ? "" : ",") + family_rule("ALLOW", conditions + more);
+    };
+    for (const unsigned number : families) {
+        if (number != 16) {
+            add(family(number));
+            continue;
+        }
+        for (const unsigned netlink : netlink_protocols)
+            add(family(number) + "," + protocol(netlink));
+    }
     return rules;
 }
 

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -261,6 +262,53 @@ TEST_CASE("a broker whose backlog is full is served, only slowly")
     const auto found = find_endpoint(endpoint, std::nullopt, stranger(), {endpoint});
     REQUIRE(found);
     CHECK(found->pid == 0);
+}
+
+namespace {
+
+// A server on a port that the kernel chooses.
+struct Server {
+    UniqueFd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    std::uint16_t port = 0;
+
+    Server(std::uint32_t address, int backlog)
+    {
+        sockaddr_in place = {};
+        place.sin_family = AF_INET;
+        place.sin_addr.s_addr = htonl(address);
+        socklen_t size = sizeof place;
+        auto* const generic = reinterpret_cast<sockaddr*>(&place);
+        REQUIRE(::bind(socket.get(), generic, size) == 0);
+        REQUIRE(::getsockname(socket.get(), generic, &size) == 0);
+        port = ntohs(place.sin_port);
+        if (backlog >= 0)
+            REQUIRE(::listen(socket.get(), backlog) == 0);
+    }
+    std::string told() const
+    {
+        const Endpoint endpoint{.name = "model",
+                                .listen = *Port::from(8080, Code::invalid_request),
+                                .to = TcpTarget{"host", *Port::from(port, Code::invalid_request)}};
+        const auto held = check_listener(endpoint);
+        CHECK((held || held.error().code == Code::endpoint_unavailable));
+        return held ? "served" : held.error().what;
+    }
+};
+
+} // namespace
+
+TEST_CASE("a port of the host where nobody listens refuses the run, as a socket does")
+{
+    const Server heard(INADDR_ANY, 8);
+    CHECK(heard.told() == "served");
+    const Server silent(INADDR_ANY, -1);
+    CHECK(silent.told() == "endpoint model: nobody listens on port " + std::to_string(silent.port) +
+                               " of this host; start the broker first");
+    const Server loopback(INADDR_LOOPBACK, 8);
+    CHECK(loopback.told() == "endpoint model: the broker at port " + std::to_string(loopback.port) +
+                                 " of this host listens on 127.0.0.1 alone, where no container "
+                                 "comes; have it listen on 0.0.0.0");
+    CHECK(check_listener(endpoint_at("/nowhere/broker.sock")));
 }
 
 TEST_CASE("a socket's path may be longer than sun_path")

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 
 namespace anchorhold::bounded_child_test {
@@ -36,6 +37,19 @@ TEST_CASE("a child's output, errors and status come apart")
     CHECK(shell(*held, OnSignal::go_on, "kill -KILL $$").status == 137);
     CHECK(shell(*held, OnSignal::go_on, "").good());
     CHECK(!ask(*held, OnSignal::go_on, "/nonexistent", {}, -1, long_enough));
+}
+
+TEST_CASE("an engine's client gets its user's variables, but none that has it load code")
+{
+    const auto held = DeferredSignals::hold();
+    REQUIRE(held);
+    ::setenv("LD_BIND_NOT", "1", 1);
+    ::setenv("GCONV_PATH", "/nowhere", 1);
+    ::setenv("DOCKER_HOST", "unix:///nowhere", 1);
+    CHECK(shell(*held, OnSignal::go_on, "echo [$LD_BIND_NOT][$GCONV_PATH][$DOCKER_HOST]").out ==
+          "[][][unix:///nowhere]\n");
+    for (const char* const name : {"LD_BIND_NOT", "GCONV_PATH", "DOCKER_HOST"})
+        ::unsetenv(name);
 }
 
 TEST_CASE("a file in memory is its input, and has a path meanwhile")

@@ -71,10 +71,44 @@ TEST_CASE("a child that is waited for has our stdio's place taken only when it r
     const auto caught = shell("cat; echo out; echo err >&2; exit 3");
     REQUIRE(caught);
     CHECK(caught->status == 3);
-    CHECK(caught->text == "out\nerr\n");
+    CHECK(caught->text == "err\nout\n");
     const auto long_winded = shell("i=0; while [ $i -lt 999 ]; do echo 12345678; i=$((i+1)); done");
     REQUIRE(long_winded);
     CHECK(long_winded->text.size() == 4096);
+}
+
+TEST_CASE("nothing that a program's loader says is taken for the program's answer")
+{
+    const std::string loader = "echo \"ERROR: ld.so: object 'x' cannot be preloaded\" >&2; ";
+    const auto good = shell(loader + "echo answer");
+    REQUIRE(good);
+    CHECK(good->text == "answer\n");
+    const auto bad = shell(loader + "echo one >&2; printf two >&2; exit 1");
+    REQUIRE(bad);
+    CHECK(bad->text == "one\ntwo");
+}
+
+TEST_CASE("children for our own work get an environment of ours, the runtime gets the engine's")
+{
+    const std::vector<std::pair<const char*, const char*>> foreign = {
+        {"GCONV_PATH", "/nowhere"},   {"LD_BIND_NOT", "1"},  {"RES_OPTIONS", "debug"},
+        {"HOSTALIASES", "/dev/null"}, {"EDITOR", "nowhere"}, {"LISTEN_FDS", "1"}};
+    for (const auto& [name, value] : foreign)
+        ::setenv(name, value, 1);
+    ::setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+    const auto caught = run_quietly("/usr/bin/env", {});
+    REQUIRE(caught);
+    for (const auto& [name, value] : foreign) {
+        CAPTURE(name);
+        CHECK(caught->text.find(std::string(name) + "=") == std::string::npos);
+        const std::string arrives = "[ \"$" + std::string(name) + "\" = " + value + " ]";
+        CHECK(run_runtime("/bin/sh", {"-c", arrives}) == 0);
+    }
+    CHECK(caught->text.find("PATH=") != std::string::npos);
+    CHECK(caught->text.find("XDG_RUNTIME_DIR=/run/user/7\n") != std::string::npos);
+    for (const auto& [name, value] : foreign)
+        ::unsetenv(name);
+    ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST_CASE("the child's mask and dispositions are the ones we were started with")
@@ -94,11 +128,11 @@ TEST_CASE("the child's mask and dispositions are the ones we were started with")
 TEST_CASE("R5 LISTEN_PID follows when it named us, else it is left alone")
 {
     ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
-    CHECK(shell("[ $LISTEN_PID = $$ ]")->status == 0);
+    CHECK(run_runtime("/bin/sh", {"-c", "[ $LISTEN_PID = $$ ]"}) == 0);
     ::setenv("LISTEN_PID", "1", 1);
-    CHECK(shell("[ $LISTEN_PID = 1 ]")->status == 0);
+    CHECK(run_runtime("/bin/sh", {"-c", "[ $LISTEN_PID = 1 ]"}) == 0);
     ::unsetenv("LISTEN_PID");
-    CHECK(shell("[ -z \"${LISTEN_PID+x}\" ]")->status == 0);
+    CHECK(run_runtime("/bin/sh", {"-c", "[ -z \"${LISTEN_PID+x}\" ]"}) == 0);
 }
 
 } // namespace anchorhold::runtime_test
