@@ -122,6 +122,13 @@ Result<bool> has_own_users(json::View config)
            });
 }
 
+Result<bool> has_own_cgroups(json::View config)
+{
+    AH_TRY(const auto entries, read_entries(config));
+    return std::ranges::any_of(
+        entries, [](const Entry& entry) { return entry.type == "cgroup" && entry.path.empty(); });
+}
+
 Result<std::string> given_netns_path(json::View config)
 {
     AH_TRY(const auto entries, read_entries(config));
