@@ -6,6 +6,7 @@
 #include "shim/inspect/devices.hpp"
 #include "shim/inspect/mounts.hpp"
 #include "shim/inspect/namespaces.hpp"
+#include "shim/inspect/options.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,10 +121,11 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     AH_CHECK(inspect_namespaces(config, context, found));
     AH_CHECK(inspect_capabilities(config, found));
     AH_CHECK(inspect_mounts(config, context, found));
-    AH_CHECK(inspect_devices(config, found));
+    AH_CHECK(inspect_devices(config, context.call.flavour, found));
     AH_CHECK(inspect_sysctls(config, found));
     AH_CHECK(inspect_annotations(config, found));
     AH_CHECK(inspect_listener(config, found));
+    inspect_options(context.call, found);
     return found;
 }
 

@@ -272,9 +272,42 @@ TEST_CASE("devices are a void when no rule closes them all first")
     CHECK(rules(R"({"allow": false, "access": "rwm"})") == Findings());
     CHECK(rules(R"({"allow": false, "type": "a", "access": "rwm"})") == Findings());
     CHECK(voids(R"(, "resources": {}, "uidMappings": [{"hostID": 100000, "size": 9}])") == open);
-    CHECK(every_void(R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
-                     R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})") ==
+    const std::string own_users =
+        R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
+        R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})";
+    CHECK(every_void(own_users) == Findings());
+    const auto document = json::Document::parse(own_users);
+    REQUIRE(document.has_value());
+    InspectionContext context;
+    context.call.flavour = words::Flavour::crun;
+    CHECK(inspect_bundle(document->root(), context)->advice ==
+          std::vector<std::string>{"linux.resources.devices: crun lets the container open device "
+                                   "nodes that its image brings; begin with "
+                                   "{\"allow\":false,\"access\":\"rwm\"}"});
+}
+
+TEST_CASE("an option that undoes the device rules is a void, one that hands in keys a channel")
+{
+    const auto with = [](const std::vector<std::string>& line, words::Flavour flavour) {
+        const auto document = json::Document::parse("{}");
+        REQUIRE(document.has_value());
+        InspectionContext context;
+        context.call = words::read_invocation(line, flavour);
+        auto found = inspect_bundle(document->root(), context);
+        REQUIRE(found.has_value());
+        std::erase_if(found->voids, [](const Finding& finding) {
+            return finding.where == "linux.resources.devices";
+        });
+        return *found;
+    };
+    CHECK(with({"--cgroup-manager=disabled", "create", "x"}, words::Flavour::crun).voids ==
+          Findings{{"--cgroup-manager", "\"disabled\" leaves the host's devices open whatever "
+                                        "linux.resources.devices says; leave it out"}});
+    CHECK(with({"--rootless", "true", "create", "x"}, words::Flavour::runc).voids.size() == 1);
+    CHECK(with({"--cgroup-manager=systemd", "create", "x"}, words::Flavour::crun).voids ==
           Findings());
+    CHECK(with({"create", "--no-new-keyring", "x"}, words::Flavour::runc).other_channels ==
+          std::vector<std::string>{"stdio", "--no-new-keyring: the caller's keys (keyrings(7))"});
 }
 
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")
