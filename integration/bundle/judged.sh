@@ -78,16 +78,19 @@ check "control: the same options with another value" same ran \
 
 # ---- names ----------------------------------------------------------------------------------------
 
-install -d -o 1000 "$lab/theirs"
-cp "$lab/policy.json" "$lab/theirs/policy.json"
-asks() { # asks POLICY: `check`, called from a directory that somebody else owns
-    (cd "$lab/theirs" && "$lab/bin/anchorhold" --ah-policy "$1" --ah-state "$lab/state" check 192.0.2.1:80 2>&1)
+# From / this name leads to a file of root's, from the caller's directory to somebody else's policy.
+install -d -o 1000 "$lab/theirs" "$lab/theirs/etc"
+cp "$lab/policy.json" "$lab/theirs/etc/passwd"
+asks() { # asks POLICY: doctor's row, called from a directory that somebody else owns
+    (cd "$lab/theirs" && "$lab/bin/anchorhold" --ah-policy "$1" --ah-state "$lab/state" doctor 2>&1) |
+        grep -E '^policy '
 }
-check "a relative policy is read from nowhere" contains "$(asks policy.json)" \
-    '"policy.json" is not absolute'
-check "somebody else's policy is refused" contains "$(asks "$lab/theirs/policy.json")" \
+check "a relative policy is read from nowhere" contains "$(asks etc/passwd)" \
+    '"etc/passwd" is not absolute'
+check "somebody else's policy is refused" contains "$(asks "$lab/theirs/etc/passwd")" \
     "belongs to uid 1000"
-check "control: ours is read" contains "$(asks "$lab/policy.json")" "192.0.2.1"
+check "control: ours is read" contains "$(asks "$lab/policy.json" | tr -s ' ')" \
+    "policy yes $lab/policy.json"
 
 check "nothing is left" nothing_left
 finish
