@@ -44,6 +44,18 @@ std::string shown(const Device& device)
     return printable(device.type, 8) + " " + number(device.major) + ":" + number(device.minor);
 }
 
+// Reads a major or minor number; -1 stands for all (runtime-spec config-linux.md, "Allowed Device
+// List"). The kernel has 12 and 20 bits for them, and cuts off what is above.
+Result<std::int64_t> number_of(const std::optional<json::View>& value, std::int64_t most)
+{
+    if (!value)
+        return -1;
+    AH_TRY(const std::int64_t number, value->integer());
+    if (number < -1 || number > most)
+        return std::unexpected(value->expected("a device number"));
+    return number;
+}
+
 Result<Device> read_device(json::View entry)
 {
     AH_CHECK(entry.object());
@@ -51,12 +63,8 @@ Result<Device> read_device(json::View entry)
     AH_TRY(device.type, config::text_of(entry, "type"));
     if (device.type.empty())
         device.type = "a";
-    if (const auto number = config::member(entry, "major")) {
-        AH_TRY(device.major, number->integer());
-    }
-    if (const auto number = config::member(entry, "minor")) {
-        AH_TRY(device.minor, number->integer());
-    }
+    AH_TRY(device.major, number_of(config::member(entry, "major"), (1 << 12) - 1));
+    AH_TRY(device.minor, number_of(config::member(entry, "minor"), (1 << 20) - 1));
     return device;
 }
 
