@@ -286,30 +286,6 @@ TEST_CASE("devices are a void when no rule closes them all first")
                                    "{\"allow\":false,\"access\":\"rwm\"}"});
 }
 
-TEST_CASE("an option that undoes the device rules is a void, one that hands in keys a channel")
-{
-    const auto with = [](const std::vector<std::string>& line, words::Flavour flavour) {
-        const auto document = json::Document::parse("{}");
-        REQUIRE(document.has_value());
-        InspectionContext context;
-        context.call = words::read_invocation(line, flavour);
-        auto found = inspect_bundle(document->root(), context);
-        REQUIRE(found.has_value());
-        std::erase_if(found->voids, [](const Finding& finding) {
-            return finding.where == "linux.resources.devices";
-        });
-        return *found;
-    };
-    CHECK(with({"--cgroup-manager=disabled", "create", "x"}, words::Flavour::crun).voids ==
-          Findings{{"--cgroup-manager", "\"disabled\" leaves the host's devices open whatever "
-                                        "linux.resources.devices says; leave it out"}});
-    CHECK(with({"--rootless", "true", "create", "x"}, words::Flavour::runc).voids.size() == 1);
-    CHECK(with({"--cgroup-manager=systemd", "create", "x"}, words::Flavour::crun).voids ==
-          Findings());
-    CHECK(with({"create", "--no-new-keyring", "x"}, words::Flavour::runc).other_channels ==
-          std::vector<std::string>{"stdio", "--no-new-keyring: the caller's keys (keyrings(7))"});
-}
-
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")
 {
     CHECK(inspected_linux(R"("netDevices": {"eth1": {}})").voids ==
