@@ -10,7 +10,9 @@
 #include "shim/verbs/exec.hpp"
 #include "shim/verbs/start.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
 
@@ -26,22 +28,31 @@ std::optional<std::string> environment(const char* name)
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// Reads a file through the descriptor by which it was judged.
+Result<std::string> read_judged(const UniqueFd& judged, const std::string& path)
+{
+    const std::string same = "/proc/self/fd/" + std::to_string(judged.get());
+    const UniqueFd file(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file)
+        return fail_errno("open " + path, errno, Code::invalid_policy);
+    auto text = state::read_all(file.get(), most_policy, path);
+    if (!text)
+        text.error().code = Code::invalid_policy;
+    return text;
+}
+
 Result<Policy> read_policy(const std::string& path, bool named)
 {
-    // A link is allowed: check_owned_path below refuses one that somebody else could have made.
-    const auto resolved = state::resolve_root(path);
-    auto read = state::read_file(resolved ? *resolved : path, most_policy);
-    if (!read) {
-        read.error().code = Code::invalid_policy;
-        return std::unexpected(std::move(read).error());
-    }
-    std::optional<std::string> text = *std::move(read);
-    if (!text && !named)
-        return Policy();
-    if (!text)
+    const auto judged = state::open_owned_path(path, "policy", Code::invalid_policy);
+    if (!judged && judged.error().number == ENOENT) {
+        if (!named)
+            return Policy();
         return fail(Code::invalid_policy, "no policy at " + in_quotes(path));
-    AH_CHECK(state::check_owned_path(path, "policy", Code::invalid_policy));
-    AH_TRY(auto policy, parse_policy(*std::move(text)), "policy " + path);
+    }
+    if (!judged)
+        return std::unexpected(judged.error());
+    AH_TRY(auto text, read_judged(*judged, path));
+    AH_TRY(auto policy, parse_policy(std::move(text)), "policy " + path);
     return policy;
 }
 
@@ -172,8 +183,10 @@ Session open_session(std::span<const char* const> argv)
         session.argv0_profile = profile_in_name(argv[0]);
     session.policy_path = session.own.policy.value_or(default_policy);
     session.policy = read_policy(session.policy_path, session.own.policy.has_value());
+    // A relative one is wrong, and may not be looked for where the caller happens to stand.
+    const bool named = session.own.state && session.own.state->starts_with('/');
     const auto state_path =
-        session.own.state ? Result<std::string>(*session.own.state) : state::default_state_path();
+        named ? Result<std::string>(*session.own.state) : state::default_state_path();
     if (state_path)
         session.state_path = *state_path;
     if (auto path = choose_runtime(session)) {

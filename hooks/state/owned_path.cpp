@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks a path as the kernel does, one component at a time. Asks of each component who could put
-// something else in its place.
+// something else in its place. Each component is opened and then looked at through its descriptor,
+// so what was judged at the end is what the caller gets: with two look-ups by name, a file could
+// be read by its first name and judged by its second.
 #include "hooks/state/owned_path.hpp"
 
 #include "hooks/state/owner.hpp"
@@ -8,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@ constexpr unsigned most_links = 40; // path_resolution(7)
 struct PathWalk {
     std::deque<std::string> ahead; // the components that are still to come
     std::string behind; // the checked path: it has no links, and nobody else can change it
+    UniqueFd at;        // O_PATH, what lies there
     unsigned links = 0; // the links followed so far
 };
 
@@ -54,59 +58,83 @@ Status check_owner(const struct stat& file, const std::string& path, const PathW
     return {};
 }
 
-Result<std::string> link_target(const std::string& path)
+Result<std::string> link_target(const UniqueFd& link, const std::string& path)
 {
     std::array<char, 4096> buffer{};
-    const ssize_t length = ::readlink(path.c_str(), buffer.data(), buffer.size());
+    const ssize_t length = ::readlinkat(link.get(), "", buffer.data(), buffer.size());
     if (length < 0)
         return fail_errno("read the link " + printable(path), errno);
     return std::string(buffer.data(), static_cast<std::size_t>(length));
+}
+
+// Opens a file to look at it, without following a link.
+Result<UniqueFd> open_to_look(int directory, const std::string& name, const std::string& path,
+                              struct stat& file)
+{
+    UniqueFd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || ::fstat(fd.get(), &file) != 0)
+        return fail_errno("look at " + printable(path), errno);
+    return fd;
 }
 
 Status back_to_root(PathWalk& walk)
 {
     walk.behind.clear();
     struct stat root = {};
-    if (::lstat("/", &root) != 0)
-        return fail_errno("look at /", errno);
+    AH_TRY(walk.at, open_to_look(AT_FDCWD, "/", "/", root));
     return check_owner(root, "/", walk);
 }
 
-// Checks the next component. Uses its full path from the root, whose earlier components were all
-// checked before.
+// Checks the next component, which lies in the directory that was checked before.
 Status step(PathWalk& walk)
 {
-    std::string path = walk.behind + "/" + walk.ahead.front();
+    const std::string name = walk.ahead.front();
+    std::string path = walk.behind + "/" + name;
     walk.ahead.pop_front();
     struct stat file = {};
-    if (::lstat(path.c_str(), &file) != 0)
-        return fail_errno("look at " + printable(path), errno);
+    AH_TRY(UniqueFd next, open_to_look(walk.at.get(), name, path, file));
     AH_CHECK(check_owner(file, path, walk));
     if (!S_ISLNK(file.st_mode)) {
         walk.behind = std::move(path);
+        walk.at = std::move(next);
         return {};
     }
     if (++walk.links > most_links)
         return fail_errno("look at " + printable(path), ELOOP);
-    AH_TRY(const std::string target, link_target(path));
+    AH_TRY(const std::string target, link_target(next, path));
     prepend(walk.ahead, target);
     return target.starts_with('/') ? back_to_root(walk) : Status();
 }
 
+// Walks the whole path.
+Status walk_all(PathWalk& walk, const std::string& path)
+{
+    if (!path.starts_with('/')) // it would be checked from the root and used from elsewhere
+        return fail(Code::invalid_request, in_quotes(path) + " is not absolute");
+    prepend(walk.ahead, path);
+    AH_CHECK(back_to_root(walk));
+    while (!walk.ahead.empty())
+        AH_CHECK(step(walk));
+    return {};
+}
+
 } // namespace
+
+Result<UniqueFd> open_owned_path(const std::string& path, std::string_view what, Code code)
+{
+    PathWalk walk;
+    if (Status good = walk_all(walk, path); !good) {
+        Error error = std::move(good).error();
+        error.code = code;
+        return std::unexpected(std::move(error).in(what));
+    }
+    return std::move(walk.at);
+}
 
 Status check_owned_path(const std::string& path, std::string_view what, Code code)
 {
-    PathWalk walk;
-    prepend(walk.ahead, path);
-    Status good = back_to_root(walk);
-    while (good && !walk.ahead.empty())
-        good = step(walk);
-    if (good)
-        return {};
-    Error error = std::move(good).error();
-    error.code = code;
-    return std::unexpected(std::move(error).in(what));
+    AH_TRY(const UniqueFd file, open_owned_path(path, what, code));
+    return {};
 }
 
 } // namespace anchorhold::state

@@ -26,6 +26,17 @@ Result<std::int64_t> id_of(const std::optional<json::View>& value)
     return id;
 }
 
+// Reads how many ids a range has. A range that maps every id has 4294967295, which is no id.
+Result<std::int64_t> size_of(const std::optional<json::View>& value)
+{
+    if (!value)
+        return 0;
+    AH_TRY(const std::int64_t size, value->integer());
+    if (size < 0 || size > std::numeric_limits<uid_t>::max())
+        return std::unexpected(value->expected("a number of ids"));
+    return size;
+}
+
 // The user namespace of the command.
 enum class Users : std::uint8_t {
     host,
@@ -57,7 +68,7 @@ Result<std::int64_t> outside(std::int64_t id, Users users, const std::optional<j
     for (const json::View range : ranges) {
         AH_TRY(const std::int64_t inside, id_of(range.find("containerID")));
         AH_TRY(const std::int64_t host, id_of(range.find("hostID")));
-        AH_TRY(const std::int64_t size, id_of(range.find("size")));
+        AH_TRY(const std::int64_t size, size_of(range.find("size")));
         if (id >= inside && id - inside < size)
             return host + (id - inside);
     }

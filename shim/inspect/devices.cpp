@@ -44,6 +44,18 @@ std::string shown(const Device& device)
     return printable(device.type, 8) + " " + number(device.major) + ":" + number(device.minor);
 }
 
+// Reads a major or minor number; -1 stands for all (runtime-spec config-linux.md, "Allowed Device
+// List"). The kernel has 12 and 20 bits for them, and cuts off what is above.
+Result<std::int64_t> number_of(const std::optional<json::View>& value, std::int64_t most)
+{
+    if (!value)
+        return -1;
+    AH_TRY(const std::int64_t number, value->integer());
+    if (number < -1 || number > most)
+        return std::unexpected(value->expected("a device number"));
+    return number;
+}
+
 Result<Device> read_device(json::View entry)
 {
     AH_CHECK(entry.object());
@@ -51,12 +63,8 @@ Result<Device> read_device(json::View entry)
     AH_TRY(device.type, config::text_of(entry, "type"));
     if (device.type.empty())
         device.type = "a";
-    if (const auto number = config::member(entry, "major")) {
-        AH_TRY(device.major, number->integer());
-    }
-    if (const auto number = config::member(entry, "minor")) {
-        AH_TRY(device.minor, number->integer());
-    }
+    AH_TRY(device.major, number_of(config::member(entry, "major"), (1 << 12) - 1));
+    AH_TRY(device.minor, number_of(config::member(entry, "minor"), (1 << 20) - 1));
     return device;
 }
 
@@ -96,6 +104,8 @@ bool is_everything(const Device& device, std::string_view access)
                [&](char c) { return access.find(c) != std::string_view::npos; });
 }
 
+enum class OwnUsers : std::uint8_t { no, yes };
+
 struct Rule {
     json::View view;
     Device device;
@@ -103,10 +113,12 @@ struct Rule {
 
 // Inspects linux.resources.devices. The rules decide, because a node can come with the image or be
 // made with CAP_MKNOD. Rules apply in order; "m" alone lets nodes be made, and opens none. Where no
-// rule closes everything first, crun leaves every device open (measured). A container in a user
-// namespace of its own, and one of a rootless engine, is let off: only the host's root may open
-// those nodes.
-Status inspect_rules(const std::optional<json::View>& section, bool own_users, Inspection& into)
+// rule closes everything first, crun leaves every device open (measured). A container of a rootless
+// engine is let off: nobody there could make a node. So is one in a user namespace of its own,
+// since podman writes no rules for it. Under crun its image may bring a node whose mode lets the
+// container in; that is said as advice.
+Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_users,
+                     words::Flavour flavour, Inspection& into)
 {
     AH_TRY(const auto views, config::elements(config::member(section, "resources"), "devices"));
     std::vector<Rule> opened;
@@ -128,10 +140,16 @@ Status inspect_rules(const std::optional<json::View>& section, bool own_users, I
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
     }
-    if (!closed && opened.empty() && !own_users && !state::is_rootless()) {
-        into.voids.push_back({"linux.resources.devices",
-                              "leaves the host's devices open; begin with "
-                              R"({"allow":false,"access":"rwm"})"});
+    if (closed || !opened.empty() || state::is_rootless())
+        return {};
+    const std::string remedy = R"(; begin with {"allow":false,"access":"rwm"})";
+    if (own_users == OwnUsers::no) {
+        into.voids.push_back(
+            {"linux.resources.devices", "leaves the host's devices open" + remedy});
+    } else if (flavour == words::Flavour::crun) {
+        into.advice.push_back("linux.resources.devices: crun lets the container open device nodes "
+                              "that its image brings" +
+                              remedy);
     }
     return {};
 }
@@ -143,12 +161,12 @@ bool is_default_device(dev_t device)
     return is_default({.type = "c", .major = major(device), .minor = minor(device)});
 }
 
-Status inspect_devices(json::View config, Inspection& into)
+Status inspect_devices(json::View config, words::Flavour flavour, Inspection& into)
 {
     const auto section = config::member(config, "linux");
     AH_CHECK(inspect_nodes(section, into));
     AH_TRY(const bool own_users, has_own_users(config));
-    AH_CHECK(inspect_rules(section, own_users, into));
+    AH_CHECK(inspect_rules(section, own_users ? OwnUsers::yes : OwnUsers::no, flavour, into));
     const auto links = config::member(section, "netDevices");
     if (links && links->size() > 0) {
         into.voids.push_back(

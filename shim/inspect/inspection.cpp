@@ -7,6 +7,7 @@
 #include "shim/inspect/hooks.hpp"
 #include "shim/inspect/mounts.hpp"
 #include "shim/inspect/namespaces.hpp"
+#include "shim/inspect/options.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,6 +33,32 @@ constexpr std::array<std::string_view, 16> plain_sysctls{"net.ipv4.ip_unprivileg
                                                          "net.ipv6.conf.all.disable_ipv6",
                                                          "net.ipv6.conf.default.disable_ipv6",
                                                          "net.core.somaxconn"};
+
+// A value that closes something, whatever stood there. The link's name lies between the two halves.
+struct Closing {
+    std::string_view begin;
+    std::string_view end;
+    std::string_view value;
+};
+constexpr std::array<Closing, 17> closing_sysctls{{
+    {"net.ipv6.conf.", ".disable_ipv6", "1"},
+    {"net.ipv6.conf.", ".accept_ra", "0"},
+    {"net.ipv6.conf.", ".autoconf", "0"},
+    {"net.ipv6.conf.", ".forwarding", "0"},
+    {"net.ipv6.conf.", ".accept_redirects", "0"},
+    {"net.ipv6.conf.", ".accept_source_route", "0"},
+    {"net.ipv6.conf.", ".proxy_ndp", "0"},
+    {"net.ipv4.conf.", ".forwarding", "0"},
+    {"net.ipv4.conf.", ".route_localnet", "0"},
+    {"net.ipv4.conf.", ".accept_redirects", "0"},
+    {"net.ipv4.conf.", ".send_redirects", "0"},
+    {"net.ipv4.conf.", ".accept_source_route", "0"},
+    {"net.ipv4.conf.", ".proxy_arp", "0"},
+    {"net.ipv4.conf.", ".rp_filter", "1"},
+    {"net.ipv4.", "ip_forward", "0"},
+    {"net.ipv4.", "icmp_echo_ignore_all", "1"},
+    {"net.ipv4.", "icmp_echo_ignore_broadcasts", "1"},
+}};
 
 // The prefixes of annotations that steer the runtime. org.systemd.property. sets any property of
 // the unit under --systemd-cgroup, DeviceAllow and SuccessAction among them.
@@ -64,6 +91,19 @@ std::string with_dots(std::string name)
     return name;
 }
 
+// Says whether the sysctl closes something at that value. The kernel ignores blanks around it.
+bool closes(const std::string& name, std::string_view value)
+{
+    constexpr std::string_view blanks = " \t\n";
+    value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
+    value = value.substr(0, value.find_last_not_of(blanks) + 1);
+    return std::ranges::any_of(closing_sysctls, [&](const Closing& closing) {
+        return name.size() >= closing.begin.size() + closing.end.size() &&
+               name.starts_with(closing.begin) && name.ends_with(closing.end) &&
+               value == closing.value;
+    });
+}
+
 Status inspect_sysctls(json::View config, Inspection& into)
 {
     const auto section = config::member(config::member(config, "linux"), "sysctl");
@@ -72,7 +112,9 @@ Status inspect_sysctls(json::View config, Inspection& into)
     AH_TRY(const auto entries, section->object());
     for (const json::View entry : entries) {
         const std::string name = with_dots(entry.key());
-        if (name.starts_with("net.") && !is_in(plain_sysctls, name)) {
+        const auto value = entry.string(); // another type is the runtime's to refuse
+        if (name.starts_with("net.") && !is_in(plain_sysctls, name) &&
+            !(value && closes(name, *value))) {
             into.voids.push_back(
                 {entry.where(), "changes what a network namespace keeps apart; leave it out"});
         }
@@ -121,11 +163,12 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     AH_CHECK(inspect_namespaces(config, context, found));
     AH_CHECK(inspect_capabilities(config, found));
     AH_CHECK(inspect_mounts(config, context, found));
-    AH_CHECK(inspect_devices(config, found));
+    AH_CHECK(inspect_devices(config, context.call.flavour, found));
     AH_CHECK(inspect_sysctls(config, found));
     AH_CHECK(inspect_annotations(config, found));
     AH_CHECK(inspect_listener(config, found));
     AH_CHECK(inspect_late_hooks(config, found));
+    inspect_options(context.call, found);
     return found;
 }
 

@@ -32,6 +32,7 @@ struct InspectionContext {
     std::vector<std::int64_t> pod_inits = {}; // NOLINT(readability-redundant-member-init)
     bool joins_pod = false;                   // this container shares it too
     std::vector<EndpointPlace> places;        // this run's unix: endpoints
+    words::Invocation call = {};              // the runtime's command line
 };
 
 // The result of an inspection.

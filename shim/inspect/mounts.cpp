@@ -5,20 +5,29 @@
 #include "shim/config/view.hpp"
 #include "shim/inspect/command_user.hpp"
 #include "shim/inspect/endpoint_check.hpp"
+#include "shim/inspect/filesystems.hpp"
 #include "shim/inspect/namespaces.hpp"
 #include "shim/inspect/sources.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace anchorhold::inspect {
 
 namespace {
 
-// The filesystem types that runtimes mount for every container; each is one of its own, not the
-// host's.
-constexpr std::array<std::string_view, 9> usual_types{
-    "proc", "sysfs", "tmpfs", "ramfs", "devpts", "mqueue", "cgroup", "cgroup2", "overlay"};
+// What is known about the container, whichever mount is looked at.
+struct Container {
+    bool host_root = true;
+    bool own_users = false;
+    bool own_cgroups = false;
+    std::vector<std::string> read_only; // linux.readonlyPaths
+    bool makes_read_only(const std::string& path) const
+    {
+        return std::ranges::find(read_only, path) != read_only.end();
+    }
+};
 
 struct Mount {
     json::View view;
@@ -30,19 +39,37 @@ struct Mount {
     {
         return std::ranges::find(options, option) != options.end();
     }
-    // Says whether it is mounted writable: the last word counts, as in mount(8).
+    // Says whether it is mounted writable. The last word counts, as in mount(8), but "rro" and
+    // "rrw" are carried out after all others, whatever their order.
     bool is_writable() const
     {
         bool writable = true;
-        for (const std::string& option : options) {
-            writable = option == "rw" || option == "rrw" ||
-                       (writable && option != "ro" && option != "rro");
-        }
-        return writable;
+        for (const std::string& option : options)
+            writable = option == "rw" || (writable && option != "ro");
+        return has("rrw") || (writable && !has("rro"));
     }
     // Says whether it is a bind mount. runc and crun go by the option, whatever the type says.
     bool is_bind() const { return type == "bind" || has("bind") || has("rbind"); }
+    // Says whether ids are mapped for this mount: then the files of the host's root may belong to
+    // the root inside.
+    bool is_idmapped() const
+    {
+        return has("idmap") || has("ridmap") || config::member(view, "uidMappings") ||
+               std::ranges::any_of(options, [](const std::string& option) {
+                   return option.starts_with("idmap=") || option.starts_with("ridmap=");
+               });
+    }
 };
+
+Surroundings surroundings(const Mount& mount, const Container& container)
+{
+    const std::string place = config::normal_path(mount.destination);
+    return {.writable = mount.is_writable() && !container.makes_read_only(place),
+            .host_root = container.host_root,
+            .own_users = container.own_users && !mount.is_idmapped(),
+            .own_cgroups = container.own_cgroups,
+            .sys_is_read_only = container.makes_read_only(place + "/sys")};
+}
 
 Result<Mount> read_mount(json::View entry)
 {
@@ -91,8 +118,8 @@ std::vector<std::string> layers_of(std::string_view value)
 }
 
 // Inspects each layer of an overlay as a source of its own.
-void inspect_overlay(const Mount& mount, const InspectionContext& context, const HostFiles& host,
-                     Inspection& into)
+void inspect_overlay(const Mount& mount, const Container& container,
+                     const InspectionContext& context, const HostFiles& host, Inspection& into)
 {
     constexpr std::array<std::string_view, 5> names{"lowerdir", "lowerdir+", "datadir+", "upperdir",
                                                     "workdir"};
@@ -106,42 +133,52 @@ void inspect_overlay(const Mount& mount, const InspectionContext& context, const
         const std::string name = option.substr(0, sign);
         if (sign == std::string::npos || std::ranges::find(names, name) == names.end())
             continue;
+        const bool writable = name == "upperdir" && mount.is_writable();
+        Surroundings around = surroundings(mount, container);
+        around.writable = writable; // a lower layer is never written
         for (const std::string& layer : layers_of(std::string_view(option).substr(sign + 1))) {
             inspect_source({.where = mount.option_views[i].where(),
                             .path = layer,
                             .destination = mount.destination,
-                            .writable = name == "upperdir" && mount.is_writable(),
-                            .layer = true},
+                            .writable = writable,
+                            .layer = true,
+                            .around = around},
                            context, host, into);
         }
     }
 }
 
-// Inspects a proc or sysfs that the container could write. Measured: root without any capability
-// can open core_pattern where /proc/sys is not read-only, and core_pattern names a program that the
-// host runs. The same root can write files of a writable sysfs. A command that is not root and
-// cannot become it gets the advice only, because an exec may be root.
-void inspect_kernel_files(const Mount& mount, const std::vector<std::string>& read_only,
-                          bool is_root, Inspection& into)
+// Inspects a mount of its own type by the table. Measured: root without any capability can open
+// core_pattern where /proc/sys is not read-only, and core_pattern names a program that the host
+// runs. The same root can write files of a writable sysfs. A command that is not root and cannot
+// become it gets the advice only, because an exec may be root.
+void inspect_type(const Mount& mount, const Container& container, Inspection& into)
 {
-    const std::string place = config::normal_path(mount.destination);
-    const auto is_covered = [&](const std::string& path) {
-        return std::ranges::find(read_only, path) != read_only.end();
-    };
-    if (!mount.is_writable() || is_covered(place))
+    const std::string where = mount.view.where();
+    const Filesystem* const filesystem = filesystem_of_type(mount.type);
+    const Harmless rule = filesystem == nullptr ? Harmless::never : filesystem->mounted;
+    if (rule == Harmless::never) {
+        into.voids.push_back({where + ".type", in_quotes(mount.type, 64) +
+                                                   " is not a filesystem of the container's own; "
+                                                   "leave it out"});
         return;
-    std::string what;
-    if (mount.type == "proc" && !is_covered(place + "/sys")) {
-        what = "root inside can have the host run programs (kernel.core_pattern); put " +
-               printable(place) + "/sys into linux.readonlyPaths";
     }
-    if (mount.type == "sysfs")
-        what = "root inside can write the host's sysfs; mount it \"ro\"";
-    if (!what.empty() && is_root) {
-        into.voids.push_back({mount.view.where(), what});
-    } else if (!what.empty()) {
-        into.advice.push_back(mount.view.where() + ": " + what);
+    const std::string what =
+        rule == Harmless::read_only_sys
+            ? "root inside can have the host run programs (kernel.core_pattern); put " +
+                  printable(config::normal_path(mount.destination)) +
+                  "/sys into linux.readonlyPaths"
+            : harm_of(*filesystem, rule);
+    switch (judge(rule, surroundings(mount, container))) {
+    case Verdict::harmless: return;
+    case Verdict::channel:
+        into.other_channels.push_back(where + ": " + printable(mount.type) + " at " +
+                                      printable(mount.destination));
+        return;
+    case Verdict::advised: into.advice.push_back(where + ": " + what); return;
+    case Verdict::voids: into.voids.push_back({where, what}); return;
     }
+    std::abort(); // a byte that is no Verdict
 }
 
 // Says whether the command is the host's root or may become it. In a user namespace that maps the
@@ -162,29 +199,43 @@ void forget_covered(const std::string& destination, Inspection& into)
     });
 }
 
-void inspect_mount(const Mount& mount, const InspectionContext& context, const HostFiles& host,
-                   Inspection& into)
+void inspect_mount(const Mount& mount, const Container& container, const InspectionContext& context,
+                   const HostFiles& host, Inspection& into)
 {
     for (std::size_t i = 0; i < mount.options.size(); ++i)
         inspect_propagation(mount.option_views[i].where(), mount.options[i], into);
     const std::string where = mount.view.where();
-    if (mount.is_bind()) {
+    if (mount.has("remount")) { // changes whatever is mounted there, and not what the type says
+        into.voids.push_back({where + ".options", "\"remount\" changes another mount; give that "
+                                                  "one its options"});
+    } else if (mount.is_bind()) {
         inspect_source({.where = where + ".source",
                         .path = mount.source,
                         .destination = mount.destination,
                         .writable = mount.is_writable(),
-                        .recursive = mount.has("rbind")},
+                        .recursive = mount.has("rbind"),
+                        .around = surroundings(mount, container)},
                        context, host, into);
-    } else if (is_network_filesystem(mount.type)) {
-        into.other_channels.push_back(where + ": " + printable(mount.type) + " at " +
-                                      printable(mount.destination));
-    } else if (std::ranges::find(usual_types, mount.type) == usual_types.end()) {
-        into.voids.push_back({where + ".type", in_quotes(mount.type, 64) +
-                                                   " is not a filesystem of the container's own; "
-                                                   "leave it out"});
     } else if (mount.type == "overlay") {
-        inspect_overlay(mount, context, host, into);
+        inspect_overlay(mount, container, context, host, into);
+    } else {
+        inspect_type(mount, container, into);
     }
+}
+
+// Reads what inspect_mount needs to know about the whole container.
+Result<Container> read_container(json::View config)
+{
+    Container container;
+    AH_TRY(container.own_users, has_own_users(config));
+    AH_TRY(container.own_cgroups, has_own_cgroups(config));
+    AH_TRY(container.host_root, may_be_root(config));
+    AH_TRY(const auto views, config::elements(config::member(config, "linux"), "readonlyPaths"));
+    for (const json::View view : views) {
+        AH_TRY(const std::string path, view.string());
+        container.read_only.push_back(config::normal_path(path));
+    }
+    return container;
 }
 
 } // namespace
@@ -192,14 +243,8 @@ void inspect_mount(const Mount& mount, const InspectionContext& context, const H
 Status inspect_mounts(json::View config, const InspectionContext& context, Inspection& into)
 {
     const HostFiles host = HostFiles::look(context);
-    AH_TRY(const bool own_users, has_own_users(config));
+    AH_TRY(const Container container, read_container(config));
     const auto linux_member = config::member(config, "linux");
-    AH_TRY(const auto read_only_views, config::elements(linux_member, "readonlyPaths"));
-    std::vector<std::string> read_only;
-    for (const json::View view : read_only_views) {
-        AH_TRY(const std::string path, view.string());
-        read_only.push_back(config::normal_path(path));
-    }
     if (const auto word = config::member(linux_member, "rootfsPropagation")) {
         AH_TRY(const std::string text, word->string());
         inspect_propagation(word->where(), text, into);
@@ -210,14 +255,11 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
         inspect_source({.where = "root.path", .path = root, .destination = {}, .recursive = true},
                        context, host, into);
     }
-    AH_TRY(const bool is_root, may_be_root(config));
     AH_TRY(const auto mounts, config::elements(config, "mounts"));
     for (const json::View entry : mounts) {
         AH_TRY(const Mount mount, read_mount(entry));
         forget_covered(config::normal_path(mount.destination), into);
-        inspect_mount(mount, context, host, into);
-        if (!own_users)
-            inspect_kernel_files(mount, read_only, is_root, into);
+        inspect_mount(mount, container, context, host, into);
     }
     return {};
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <fcntl.h>
+#include <limits>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -115,11 +116,20 @@ Result<bool> has_own_users(json::View config)
         // Root can only be the first id of a range.
         const auto first = config::member(range, "hostID");
         AH_TRY(const std::int64_t host, first ? first->integer() : Result<std::int64_t>(0));
+        if (host < 0 || host >= std::numeric_limits<uid_t>::max()) // crun might cut it to 32 bits
+            return std::unexpected(first->expected("a user or group id"));
         bounded = bounded && host > 0;
     }
     return bounded && std::ranges::any_of(entries, [](const Entry& entry) {
                return entry.type == "user" && entry.path.empty();
            });
+}
+
+Result<bool> has_own_cgroups(json::View config)
+{
+    AH_TRY(const auto entries, read_entries(config));
+    return std::ranges::any_of(
+        entries, [](const Entry& entry) { return entry.type == "cgroup" && entry.path.empty(); });
 }
 
 Result<std::string> given_netns_path(json::View config)

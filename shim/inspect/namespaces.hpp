@@ -13,6 +13,9 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
 // Says whether the container gets a user namespace of its own in which the host's root has no id.
 // Capabilities alone would not do: /proc/sys asks for the host's root by its id (measured).
 Result<bool> has_own_users(json::View config);
+// Says whether the container gets a cgroup namespace of its own; one that is joined may be the
+// host's.
+Result<bool> has_own_cgroups(json::View config);
 
 // Returns which kind of network namespace config.json names.
 Result<GivenNetns> given_netns(json::View config);

@@ -11,16 +11,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <memory>
-#include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <utility>
 
 namespace anchorhold::inspect {
 
@@ -29,55 +27,12 @@ namespace {
 // Entries of one directory that are looked at; nothing deeper.
 constexpr std::size_t most_entries = 1024;
 
-using Magic = std::pair<std::uint64_t, std::string_view>; // f_type of statfs(2), and a name
-
-// The filesystems that show the host's kernel, whichever path they are mounted at.
-constexpr std::array<Magic, 6> kernel_filesystems{{{PROC_SUPER_MAGIC, "the host's /proc"},
-                                                   {BPF_FS_MAGIC, "the host's bpf objects"},
-                                                   {NSFS_MAGIC, "a namespace"},
-                                                   {DEBUGFS_MAGIC, "the kernel's debugfs"},
-                                                   {TRACEFS_MAGIC, "the kernel's tracefs"},
-                                                   {DEVPTS_SUPER_MAGIC, "the host's terminals"}}};
-
-// The filesystems that others reach from elsewhere.
-constexpr std::array<Magic, 15> network_filesystems{{{NFS_SUPER_MAGIC, "NFS"},
-                                                     {SMB_SUPER_MAGIC, "SMB"},
-                                                     {CIFS_SUPER_MAGIC, "CIFS"},
-                                                     {SMB2_SUPER_MAGIC, "SMB"},
-                                                     {V9FS_MAGIC, "9P"},
-                                                     {CEPH_SUPER_MAGIC, "CEPH"},
-                                                     {FUSE_SUPER_MAGIC, "FUSE"},
-                                                     {AUTOFS_SUPER_MAGIC, "AUTOFS"},
-                                                     {AFS_SUPER_MAGIC, "AFS"},
-                                                     {AFS_FS_MAGIC, "AFS"},
-                                                     {CODA_SUPER_MAGIC, "CODA"},
-                                                     {OCFS2_SUPER_MAGIC, "OCFS2"},
-                                                     {0x01161970, "GFS2"},
-                                                     {0x0bd00bd0, "LUSTRE"},
-                                                     {0x47504653, "GPFS"}}};
-
-// The same filesystems by the type of a mount.
-constexpr std::array<std::string_view, 15> network_types{
-    "nfs", "nfs4", "cifs", "smb3",  "9p",     "ceph",     "fuse",  "fuseblk",
-    "afs", "coda", "gfs2", "ocfs2", "lustre", "virtiofs", "autofs"};
-
-// The types that void the posture when such a filesystem comes along below a source.
-constexpr std::array<std::string_view, 8> kernel_types{"proc", "sysfs", "devtmpfs", "devpts",
-                                                       "bpf",  "nsfs",  "debugfs",  "tracefs"};
-
-template <std::size_t Size>
-std::optional<std::string_view> name_in(const std::array<Magic, Size>& list, std::uint64_t magic)
-{
-    const auto* at = std::ranges::find(list, magic, &Magic::first);
-    return at == list.end() ? std::nullopt : std::optional(at->second);
-}
-
 // A source that was opened.
 struct Opened {
     UniqueFd fd; // O_PATH
     std::string path;
     struct stat file = {};
-    std::uint64_t magic = 0;
+    const Filesystem* filesystem = nullptr; // null: it is not in the table
     FileIdentity identity() const { return {.device = file.st_dev, .inode = file.st_ino}; }
 };
 
@@ -118,7 +73,7 @@ std::expected<Opened, Unopened> open_source(const std::string& path)
     struct statfs system = {};
     if (::fstat(opened.fd.get(), &opened.file) != 0 || ::fstatfs(opened.fd.get(), &system) != 0)
         return std::unexpected(Unopened::unreadable);
-    opened.magic = static_cast<std::uint32_t>(system.f_type);
+    opened.filesystem = filesystem_of_magic(static_cast<std::uint32_t>(system.f_type));
     std::array<char, 4096> buffer{};
     const std::string link = "/proc/self/fd/" + std::to_string(opened.fd.get());
     const ssize_t length = ::readlink(link.c_str(), buffer.data(), buffer.size());
@@ -169,8 +124,8 @@ std::optional<std::string> void_reason(const Opened& opened, const HostFiles& ho
 {
     if (auto reason = host.reason(opened.identity()))
         return reason;
-    if (const auto name = name_in(kernel_filesystems, opened.magic))
-        return std::string(*name);
+    if (opened.filesystem != nullptr && opened.filesystem->bound == Harmless::never)
+        return std::string(opened.filesystem->shown);
     if (is_host_device_directory(opened))
         return "a directory of the host's /dev";
     if (S_ISSOCK(opened.file.st_mode) && is_engine_socket(opened.path))
@@ -185,6 +140,11 @@ std::optional<std::string> void_reason(const Opened& opened, const HostFiles& ho
 bool is_door(mode_t mode)
 {
     return S_ISSOCK(mode) || S_ISFIFO(mode);
+}
+
+bool is_channel(const Filesystem* filesystem)
+{
+    return filesystem != nullptr && filesystem->bound == Harmless::as_channel;
 }
 
 bool is_root(const Source& source)
@@ -249,18 +209,20 @@ bool hands_over_broker(const Opened& opened, const InspectionContext& context)
     });
 }
 
-// Inspects a filesystem that comes along with a source; its mount point is as good as a source.
+// Inspects a filesystem that comes along with a source; its mount point is as good as a source. It
+// counts as writable: "ro" of a recursive bind mount does not reach below (mount(8)).
 void inspect_below(const Source& source, const state::HostMount& mount,
                    const InspectionContext& context, const HostFiles& host,
                    std::vector<std::string>& doors, Inspection& into)
 {
-    if (is_network_filesystem(mount.type)) { // looking at one may never end
+    const Filesystem* const filesystem = filesystem_of_type(mount.type);
+    if (is_channel(filesystem)) { // looking at one may never end
         into.other_channels.push_back(source.where + ": " + printable(mount.place) +
                                       " below it is " + printable(mount.type));
         return;
     }
     const auto opened = open_source(mount.place);
-    if (std::ranges::find(kernel_types, mount.type) != kernel_types.end() ||
+    if ((filesystem != nullptr && filesystem->bound != Harmless::always) ||
         (opened && (void_reason(*opened, host) || hands_over_broker(*opened, context)))) {
         into.voids.push_back(
             {source.where, "brings " + printable(mount.place) +
@@ -273,6 +235,32 @@ void inspect_below(const Source& source, const state::HostMount& mount,
     }
 }
 
+// Inspects what the host's filesystem at the source lets the container do, beyond reading it.
+void inspect_filesystem(const Source& source, const Opened& opened, Inspection& into)
+{
+    if (opened.filesystem == nullptr)
+        return;
+    Surroundings around = source.around;
+    around.writable = around.writable || is_root(source);
+    const Harmless rule = opened.filesystem->bound;
+    switch (judge(rule, around)) {
+    case Verdict::harmless: return;
+    case Verdict::channel:
+        if (!is_root(source)) {
+            into.other_channels.push_back(source.where + ": " + printable(opened.path) +
+                                          " lies on " + std::string(opened.filesystem->shown));
+        }
+        return;
+    case Verdict::advised:
+        into.advice.push_back(source.where + ": " + harm_of(*opened.filesystem, rule));
+        return;
+    case Verdict::voids:
+        into.voids.push_back({source.where, harm_of(*opened.filesystem, rule)});
+        return;
+    }
+    std::abort(); // a byte that is no Verdict
+}
+
 // Inspects a directory. Files in the container's root came with the image, and nobody serves a
 // socket there unless a table says so; so the root is not listed.
 void inspect_directory(const Source& source, const Opened& opened, const InspectionContext& context,
@@ -280,7 +268,7 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
 {
     std::vector<std::string> doors = host.sockets_below(opened.path);
     // A network filesystem is not listed, because that may never end.
-    if (!is_root(source) && !name_in(network_filesystems, opened.magic))
+    if (!is_root(source) && !is_channel(opened.filesystem))
         add_new(doors, doors_in(opened));
     if (source.recursive) {
         for (const state::HostMount& mount : host.mounts_below(opened.path))
@@ -308,12 +296,6 @@ void remember(const Source& source, const std::string& path, const FileIdentity&
 
 } // namespace
 
-bool is_network_filesystem(std::string_view type)
-{
-    return type.starts_with("fuse.") ||
-           std::ranges::find(network_types, type) != network_types.end();
-}
-
 void inspect_source(const Source& source, const InspectionContext& context, const HostFiles& host,
                     Inspection& into)
 {
@@ -336,16 +318,16 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
     }
     if (const auto reason = void_reason(*opened, host)) {
         into.voids.push_back({source.where, "is " + *reason + "; mount only what is needed"});
-    } else if (S_ISDIR(opened->file.st_mode)) {
-        inspect_directory(source, *opened, context, host, into);
+    } else {
+        inspect_filesystem(source, *opened, into);
+        if (S_ISDIR(opened->file.st_mode))
+            inspect_directory(source, *opened, context, host, into);
     }
     if (is_root(source))
         return;
     const std::string shown = source.where + ": " + printable(opened->path);
     if (is_door(opened->file.st_mode))
         into.other_channels.push_back(shown + " can be connected to");
-    if (const auto name = name_in(network_filesystems, opened->magic))
-        into.other_channels.push_back(shown + " lies on " + std::string(*name));
     if (!source.writable)
         return;
     if (hands_over_broker(*opened, context)) {

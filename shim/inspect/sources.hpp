@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "shim/inspect/filesystems.hpp"
 #include "shim/inspect/host_files.hpp"
 #include "shim/inspect/inspection.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace anchorhold::inspect {
 
@@ -15,13 +15,12 @@ struct Source {
     std::string path;        // as it stands there; a relative one begins at the bundle
     std::string destination; // in the container; empty for the root
     bool writable = false;
-    bool recursive = false; // filesystems mounted below it come along
-    bool layer = false;     // of an overlay: seen through it, not mounted itself
+    bool recursive = false;   // filesystems mounted below it come along
+    bool layer = false;       // of an overlay: seen through it, not mounted itself
+    Surroundings around = {}; // where its filesystem arrives
 };
 // Judges one source and adds what was found.
 void inspect_source(const Source& source, const InspectionContext& context, const HostFiles& host,
                     Inspection& into);
-// Says by its name whether a type of filesystem is itself a way out or in.
-bool is_network_filesystem(std::string_view type);
 
 } // namespace anchorhold::inspect

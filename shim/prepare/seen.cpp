@@ -79,6 +79,7 @@ Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun&
                          asked.bundle.path()};
     context.allow_vsock = chosen.request.switches.vsock == Vsock::allow;
     context.places = places;
+    context.call = session.invocation;
     context.pod_inits = chosen.pod.inits;
     context.joins_pod = chosen.joins_pod();
     AH_TRY(inspect::Inspection found, inspect::inspect_bundle(asked.config.root(), context));

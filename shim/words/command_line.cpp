@@ -181,11 +181,18 @@ Status check_words(const Invocation& invocation)
                         " is not one that this version knows or can be sure of, so it is not "
                         "passed on; leave it out");
     }
-    if (const OptionAt* const config = invocation.last("config")) {
-        return fail(Code::invalid_request,
-                    "--config " + in_quotes(config->value) +
-                        " would have the runtime read another file than the one that is checked; "
-                        "name it config.json in the bundle");
+    for (const OptionAt& option : invocation.options) {
+        const Verdict verdict = verdict_on(invocation, option);
+        const std::string shown = "--" + option.name + " " + in_quotes(option.value);
+        if (verdict == Verdict::refused) {
+            return fail(Code::invalid_request,
+                        shown + " would have the runtime read another file than the one that is "
+                                "checked; name it config.json in the bundle");
+        }
+        if (verdict == Verdict::below) {
+            return fail(Code::invalid_request,
+                        shown + " leads out of the container's cgroup; leave \"..\" out");
+        }
     }
     return {};
 }

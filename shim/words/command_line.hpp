@@ -92,9 +92,19 @@ struct Invocation {
 // Reads `rest` as the runtime of that flavour would. Never fails: see `unknown`.
 Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour);
 
-// Refuses (invalid_request) a word that this version does not know. Refuses --config too: it has
-// the runtime read another file than the one that was checked. Asked for create, run and restore,
-// and for commands on runs of ours.
+// What an option of the runtime does to what was found in config.json.
+enum class Verdict : std::uint8_t {
+    passes,        // nothing
+    channel,       // gives the container a way to something of the caller's that is no network
+    opens_devices, // the runtime applies no device rules
+    below,         // places the process outside of the container's cgroup
+    refused,       // the runtime reads another file than the one that was checked
+};
+// Returns the verdict on one option of a command line that was read, with the value it has there.
+Verdict verdict_on(const Invocation& call, const OptionAt& option);
+
+// Refuses (invalid_request) a word that this version does not know, and an option whose verdict is
+// `refused` or `below`. Asked for create, run and restore, and for commands on runs of ours.
 Status check_words(const Invocation& invocation);
 
 // Returns `rest` with another value for one of its options, in the same spelling.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/words/option_tables.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace anchorhold::words {
@@ -8,140 +9,184 @@ namespace {
 
 constexpr Takes value = Takes::value;
 
+// What is passed on without a verdict of its own: files that the runtime writes or reads for the
+// caller, sockets that the caller gets answers on, and what the shim reads itself (bundle, root,
+// preserve-fds, process, user, cap). no-pivot is among them: with either runtime chroot(2) leads no
+// further out behind it (measured), and both unmount the host's /proc and /sys.
+constexpr Verdict passes = Verdict::passes;
+constexpr Verdict channel = Verdict::channel;
+constexpr Verdict by_value = Verdict::opens_devices;
+constexpr Verdict below = Verdict::below;
+constexpr Verdict refused = Verdict::refused;
+
 constexpr OptionRule runc_globals[] = {
-    {"debug"},       {"log", value},     {"log-format", value}, {"root", value},
-    {"criu", value}, {"systemd-cgroup"}, {"rootless", value},   {"version", Takes::nothing, "v"},
+    {"debug", passes},
+    {"log", passes, value},
+    {"log-format", passes, value},
+    {"root", passes, value},
+    {"criu", passes, value},
+    {"systemd-cgroup", passes},
+    {"rootless", by_value, value},
+    {"version", passes, Takes::nothing, "v"},
 };
 
 constexpr OptionRule runc_create[] = {
-    {"bundle", value, "b"}, {"config", value}, {"console-socket", value}, {"pidfd-socket", value},
-    {"pid-file", value},    {"no-pivot"},      {"no-new-keyring"},        {"preserve-fds", value},
+    {"bundle", passes, value, "b"},    {"config", refused, value},
+    {"console-socket", passes, value}, {"pidfd-socket", passes, value},
+    {"pid-file", passes, value},       {"no-pivot", passes},
+    {"no-new-keyring", channel},       {"preserve-fds", passes, value},
 };
 
 constexpr OptionRule runc_run[] = {
-    {"bundle", value, "b"},
-    {"config", value},
-    {"console-socket", value},
-    {"pidfd-socket", value},
-    {"detach", Takes::nothing, "d"},
-    {"keep"},
-    {"pid-file", value},
-    {"no-subreaper"},
-    {"no-pivot"},
-    {"no-new-keyring"},
-    {"preserve-fds", value},
+    {"bundle", passes, value, "b"},
+    {"config", refused, value},
+    {"console-socket", passes, value},
+    {"pidfd-socket", passes, value},
+    {"detach", passes, Takes::nothing, "d"},
+    {"keep", passes},
+    {"pid-file", passes, value},
+    {"no-subreaper", passes},
+    {"no-pivot", passes},
+    {"no-new-keyring", channel},
+    {"preserve-fds", passes, value},
 };
 
 constexpr OptionRule runc_restore[] = {
-    {"console-socket", value},
-    {"image-path", value},
-    {"work-path", value},
-    {"tcp-established"},
-    {"ext-unix-sk"},
-    {"shell-job"},
-    {"file-locks"},
-    {"manage-cgroups-mode", value},
-    {"bundle", value, "b"},
-    {"detach", Takes::nothing, "d"},
-    {"pid-file", value},
-    {"no-subreaper"},
-    {"no-pivot"},
-    {"empty-ns", value},
-    {"auto-dedup"},
-    {"lazy-pages"},
-    {"lsm-profile", value},
-    {"lsm-mount-context", value},
+    {"console-socket", passes, value},
+    {"image-path", passes, value},
+    {"work-path", passes, value},
+    {"tcp-established", passes},
+    {"ext-unix-sk", passes},
+    {"shell-job", passes},
+    {"file-locks", passes},
+    {"manage-cgroups-mode", passes, value},
+    {"bundle", passes, value, "b"},
+    {"detach", passes, Takes::nothing, "d"},
+    {"pid-file", passes, value},
+    {"no-subreaper", passes},
+    {"no-pivot", passes},
+    {"empty-ns", passes, value},
+    {"auto-dedup", passes},
+    {"lazy-pages", passes},
+    {"lsm-profile", passes, value},
+    {"lsm-mount-context", passes, value},
 };
 
 constexpr OptionRule runc_exec[] = {
-    {"console-socket", value},
-    {"pidfd-socket", value},
-    {"cwd", value},
-    {"env", value, "e"},
-    {"tty", Takes::nothing, "t"},
-    {"user", value, "u"},
-    {"additional-gids", value, "g"},
-    {"process", value, "p"},
-    {"detach", Takes::nothing, "d"},
-    {"pid-file", value},
-    {"process-label", value},
-    {"apparmor", value},
-    {"no-new-privs"},
-    {"cap", value, "c"},
-    {"preserve-fds", value},
-    {"cgroup", value},
-    {"ignore-paused"},
+    {"console-socket", passes, value},
+    {"pidfd-socket", passes, value},
+    {"cwd", passes, value},
+    {"env", passes, value, "e"},
+    {"tty", passes, Takes::nothing, "t"},
+    {"user", passes, value, "u"},
+    {"additional-gids", passes, value, "g"},
+    {"process", passes, value, "p"},
+    {"detach", passes, Takes::nothing, "d"},
+    {"pid-file", passes, value},
+    {"process-label", passes, value},
+    {"apparmor", passes, value},
+    {"no-new-privs", passes},
+    {"cap", passes, value, "c"},
+    {"preserve-fds", passes, value},
+    {"cgroup", below, value},
+    {"ignore-paused", passes},
 };
 
-constexpr OptionRule runc_delete[] = {{"force", Takes::nothing, "f"}};
+constexpr OptionRule runc_delete[] = {{"force", passes, Takes::nothing, "f"}};
 
-constexpr OptionRule runc_everywhere[] = {{"help", Takes::nothing, "h"}};
+constexpr OptionRule runc_everywhere[] = {{"help", passes, Takes::nothing, "h"}};
 
 constexpr OptionRule crun_globals[] = {
-    {"debug"},       {"cgroup-manager", value}, {"systemd-cgroup"},
-    {"log", value},  {"log-format", value},     {"log-level", value},
-    {"root", value}, {"rootless", value},       {"version", Takes::nothing, "vV"},
+    {"debug", passes},
+    {"cgroup-manager", by_value, value},
+    {"systemd-cgroup", passes},
+    {"log", passes, value},
+    {"log-format", passes, value},
+    {"log-level", passes, value},
+    {"root", passes, value},
+    {"rootless", by_value, value},
+    {"version", passes, Takes::nothing, "vV"},
 };
 
 constexpr OptionRule crun_create[] = {
-    {"bundle", value, "b"},  {"config", value, "f"}, {"console-socket", value},
-    {"preserve-fds", value}, {"no-pivot"},           {"pid-file", value},
-    {"no-subreaper"},        {"no-new-keyring"},
+    {"bundle", passes, value, "b"},
+    {"config", refused, value, "f"},
+    {"console-socket", passes, value},
+    {"preserve-fds", passes, value},
+    {"no-pivot", passes},
+    {"pid-file", passes, value},
+    {"no-subreaper", passes},
+    {"no-new-keyring", channel},
 };
 
 constexpr OptionRule crun_run[] = {
-    {"bundle", value, "b"},
-    {"config", value, "f"},
-    {"detach", Takes::nothing, "d"},
-    {"console-socket", value},
-    {"preserve-fds", value},
-    {"pid-file", value},
-    {"keep"},
-    {"no-subreaper"},
-    {"no-new-keyring"},
-    {"no-pivot"},
+    {"bundle", passes, value, "b"},
+    {"config", refused, value, "f"},
+    {"detach", passes, Takes::nothing, "d"},
+    {"console-socket", passes, value},
+    {"preserve-fds", passes, value},
+    {"pid-file", passes, value},
+    {"keep", passes},
+    {"no-subreaper", passes},
+    {"no-new-keyring", channel},
+    {"no-pivot", passes},
 };
 
 constexpr OptionRule crun_restore[] = {
-    {"bundle", value, "b"},
-    {"image-path", value},
-    {"work-path", value},
-    {"tcp-established"},
-    {"tcp-close"},
-    {"ext-unix-sk"},
-    {"shell-job"},
-    {"detach", Takes::nothing, "d"},
-    {"pid-file", value},
-    {"console-socket", value},
-    {"file-locks"},
-    {"manage-cgroups-mode", value},
-    {"network-lock", value},
-    {"lsm-profile", value},
-    {"lsm-mount-context", value},
+    {"bundle", passes, value, "b"},
+    {"image-path", passes, value},
+    {"work-path", passes, value},
+    {"tcp-established", passes},
+    {"tcp-close", passes},
+    {"ext-unix-sk", passes},
+    {"shell-job", passes},
+    {"detach", passes, Takes::nothing, "d"},
+    {"pid-file", passes, value},
+    {"console-socket", passes, value},
+    {"file-locks", passes},
+    {"manage-cgroups-mode", passes, value},
+    {"network-lock", passes, value},
+    {"lsm-profile", passes, value},
+    {"lsm-mount-context", passes, value},
 };
 
 constexpr OptionRule crun_exec[] = {
-    {"console-socket", value}, {"tty", Takes::joined, "t"},
-    {"process", value, "p"},   {"cwd", value},
-    {"cgroup", value},         {"detach", Takes::nothing, "d"},
-    {"user", value, "u"},      {"env", value, "e"},
-    {"cap", value, "c"},       {"pid-file", value},
-    {"preserve-fds", value},   {"no-new-privs"},
-    {"process-label", value},  {"apparmor", value},
+    {"console-socket", passes, value}, {"tty", passes, Takes::joined, "t"},
+    {"process", passes, value, "p"},   {"cwd", passes, value},
+    {"cgroup", below, value},          {"detach", passes, Takes::nothing, "d"},
+    {"user", passes, value, "u"},      {"env", passes, value, "e"},
+    {"cap", passes, value, "c"},       {"pid-file", passes, value},
+    {"preserve-fds", passes, value},   {"no-new-privs", passes},
+    {"process-label", passes, value},  {"apparmor", passes, value},
 };
 
 constexpr OptionRule crun_delete[] = {
-    {"force", Takes::nothing, "f"},
-    {"regex", Takes::nothing, "r"},
+    {"force", passes, Takes::nothing, "f"},
+    {"regex", passes, Takes::nothing, "r"},
 };
 
 // The options that argp adds by itself; --help does not show the last two.
 constexpr OptionRule crun_everywhere[] = {
-    {"help", Takes::nothing, "?"},
-    {"usage"},
-    {"program-name", value},
-    {"HANG", Takes::joined},
+    {"help", passes, Takes::nothing, "?"},
+    {"usage", passes},
+    {"program-name", passes, value},
+    {"HANG", passes, Takes::joined},
 };
+
+// Says whether the runtime applies device rules under this value of --cgroup-manager or
+// --rootless. crun's manager "disabled" applies none (measured: c 10:235 opened in spite of them);
+// --rootless=true ignores what cgroups refuse.
+bool closes_devices(std::string_view given)
+{
+    constexpr std::string_view fine[] = {"cgroupfs", "systemd", "auto", "false"};
+    return std::ranges::find(fine, given) != std::ranges::end(fine);
+}
+
+// Says whether a path has a component "..".
+bool leads_upwards(const std::string& path)
+{
+    return ("/" + path + "/").find("/../") != std::string::npos || path.contains(":../");
+}
 
 } // namespace
 
@@ -186,6 +231,21 @@ Verb verb_from(std::string_view word)
             return verb;
     }
     return Verb::other;
+}
+
+Verdict verdict_on(const Invocation& call, const OptionAt& option)
+{
+    for (const auto& rules : {global_options(call.flavour), options_of(call.flavour, call.verb),
+                              everywhere(call.flavour)}) {
+        const auto found = std::ranges::find(rules, option.name, &OptionRule::name);
+        if (found == rules.end())
+            continue;
+        const Verdict verdict = found->verdict;
+        const bool fine = (verdict == Verdict::opens_devices && closes_devices(option.value)) ||
+                          (verdict == Verdict::below && !leads_upwards(option.value));
+        return fine ? Verdict::passes : verdict;
+    }
+    return Verdict::refused; // nobody knows it
 }
 
 bool only_prints(std::string_view option)

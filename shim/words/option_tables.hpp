@@ -18,12 +18,14 @@ enum class Takes : std::uint8_t {
 
 // One option of a runtime.
 struct OptionRule {
-    constexpr OptionRule(std::string_view long_name, Takes what = Takes::nothing,
+    // The verdict has no default: who adds an option has to say what it does to the promise.
+    constexpr OptionRule(std::string_view long_name, Verdict judged, Takes what = Takes::nothing,
                          std::string_view short_names = "")
-        : name(long_name), takes(what), letters(short_names)
+        : name(long_name), verdict(judged), takes(what), letters(short_names)
     {
     }
     std::string_view name;
+    Verdict verdict;
     Takes takes;
     std::string_view letters; // the letters that are short for it
 };

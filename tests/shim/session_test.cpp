@@ -95,6 +95,26 @@ TEST_CASE("a policy behind a link that nobody else could have laid is read")
     CHECK(session_of({"anchorhold", "--ah-policy", link.c_str(), "state"}).runtime == "/bin/sh");
 }
 
+TEST_CASE("a relative policy or state is not looked for where the caller stands")
+{
+    const Scratch scratch;
+    put(scratch, "p.json", R"({"version":1,"runtime":"/bin/sh"})");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(scratch.path());
+    const Session session =
+        session_of({"anchorhold", "--ah-policy=p.json", "--ah-state=state", "check"});
+    const std::string absolute = scratch / "p.json";
+    const Session control =
+        session_of({"anchorhold", "--ah-policy", absolute.c_str(), "--ah-state=/s", "check"});
+    std::filesystem::current_path(before);
+    REQUIRE_FALSE(session.policy);
+    CHECK(session.policy.error().what == "policy: \"p.json\" is not absolute");
+    CHECK(session.policy.error().code == Code::invalid_policy);
+    CHECK(session.state_path != "state");
+    CHECK(control.policy.has_value());
+    CHECK(control.state_path == "/s");
+}
+
 TEST_CASE("a wrong option of ours refuses creation, the policy's runtime still runs the rest")
 {
     const Scratch scratch;

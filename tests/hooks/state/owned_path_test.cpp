@@ -4,6 +4,7 @@
 #include "tests/shim/scratch.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 namespace anchorhold::owned_path_test {
 
@@ -63,6 +64,30 @@ TEST_CASE("a symlink is followed and everything on its way is looked at")
     CHECK(judge(scratch / "absolute") ==
           (scratch / "open") + " can be written by others than root; chmod go-w it");
     CHECK(judge(scratch / "loop").starts_with("look at " + (scratch / "loop") + ": "));
+}
+
+TEST_CASE("what is judged is what is opened, also when the name means another file by then")
+{
+    const Scratch scratch;
+    scratch.folder("a", 0755);
+    scratch.file("a/policy.json", 0600);
+    const std::string path = scratch / "a/policy.json";
+    struct stat before = {};
+    REQUIRE(::stat(path.c_str(), &before) == 0);
+    const auto judged = open_owned_path(path, "the policy", Code::invalid_policy);
+    REQUIRE(judged);
+    std::filesystem::rename(path, path + ".old");
+    scratch.file("a/policy.json", 0666);
+    struct stat held = {};
+    REQUIRE(::fstat(judged->get(), &held) == 0);
+    CHECK(held.st_ino == before.st_ino);
+    CHECK(judge(path) == path + " can be written by others than root; chmod go-w it");
+}
+
+TEST_CASE("a relative path would be checked from the root and used from elsewhere")
+{
+    for (const std::string path : {"usr/bin/env", "./usr", "../usr/bin/env", ""})
+        CHECK(judge(path) == "\"" + path + "\" is not absolute");
 }
 
 TEST_CASE("what is not there cannot be trusted")

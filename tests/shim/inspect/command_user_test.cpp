@@ -67,6 +67,27 @@ TEST_CASE("a user that is no number is said where it stands")
     CHECK(user.error().what == "process.user.uid: expected a user or group id");
 }
 
+TEST_CASE("a number in config.json has the bounds of what it counts")
+{
+    const auto mapped = [](const std::string& range) {
+        const json::Document config = parsed(
+            R"({"linux": {"namespaces": [{"type": "user"}], "uidMappings": [)" + range + "]}}");
+        const auto user = command_user(config.root());
+        return user ? std::to_string(user->host_uid) : user.error().what;
+    };
+    const std::string place = "linux.uidMappings[0].";
+    CHECK(mapped(R"({"containerID": 0, "hostID": 0, "size": 4294967295})") == "0");
+    CHECK(mapped(R"({"containerID": 0, "hostID": 4294967294, "size": 1})") == "4294967294");
+    CHECK(mapped(R"({"containerID": 0, "hostID": 0, "size": 4294967296})") ==
+          place + "size: expected a number of ids");
+    CHECK(mapped(R"({"containerID": 0, "hostID": 0, "size": -1})") ==
+          place + "size: expected a number of ids");
+    CHECK(mapped(R"({"containerID": 0, "hostID": 4294967295, "size": 1})") ==
+          place + "hostID: expected a user or group id");
+    CHECK(mapped(R"({"containerID": 4294967296, "hostID": 1, "size": 1})") ==
+          place + "containerID: expected a user or group id");
+}
+
 TEST_CASE("each way to another uid counts: root, CAP_SETUID, a missing no_new_privs")
 {
     const auto takes = [](const std::string& process) {

@@ -272,9 +272,18 @@ TEST_CASE("devices are a void when no rule closes them all first")
     CHECK(rules(R"({"allow": false, "access": "rwm"})") == Findings());
     CHECK(rules(R"({"allow": false, "type": "a", "access": "rwm"})") == Findings());
     CHECK(voids(R"(, "resources": {}, "uidMappings": [{"hostID": 100000, "size": 9}])") == open);
-    CHECK(every_void(R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
-                     R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})") ==
-          Findings());
+    const std::string own_users =
+        R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
+        R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})";
+    CHECK(every_void(own_users) == Findings());
+    const auto document = json::Document::parse(own_users);
+    REQUIRE(document.has_value());
+    InspectionContext context;
+    context.call.flavour = words::Flavour::crun;
+    CHECK(inspect_bundle(document->root(), context)->advice ==
+          std::vector<std::string>{"linux.resources.devices: crun lets the container open device "
+                                   "nodes that its image brings; begin with "
+                                   "{\"allow\":false,\"access\":\"rwm\"}"});
 }
 
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")

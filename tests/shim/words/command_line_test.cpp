@@ -224,6 +224,42 @@ TEST_CASE("R3 R4 creation with an unknown word or another config file is refused
     CHECK(refusal("create id -config=o.json", Flavour::runc) == config);
 }
 
+TEST_CASE("every option of both tables gets a verdict by what it does to the promise")
+{
+    const auto verdicts = [](const std::string& line, Flavour flavour) {
+        std::string said;
+        const Invocation call = read_invocation(words(line), flavour);
+        for (const OptionAt& option : call.options) {
+            constexpr std::string_view names[] = {"passes", "channel", "opens", "below", "refused"};
+            said += option.name + ":" +
+                    std::string(names[static_cast<std::size_t>(verdict_on(call, option))]) + " ";
+        }
+        return said;
+    };
+    CHECK(verdicts("--rootless true --root /r --systemd-cgroup create --no-new-keyring --no-pivot "
+                   "--config c.json x",
+                   Flavour::runc) == "rootless:opens root:passes systemd-cgroup:passes "
+                                     "no-new-keyring:channel no-pivot:passes config:refused ");
+    CHECK(verdicts("--rootless=false create x", Flavour::runc) == "rootless:passes ");
+    CHECK(verdicts("--rootless auto create x", Flavour::runc) == "rootless:passes ");
+    for (const std::string manager : {"disabled", "Disabled", "", "none", "systemd "})
+        CHECK(verdicts("--cgroup-manager=" + manager + " create x", Flavour::crun) ==
+              (manager == "systemd " ? "cgroup-manager:passes " : "cgroup-manager:opens "));
+    CHECK(verdicts("--cgroup-m disabled run x", Flavour::crun) == "cgroup-manager:opens ");
+    CHECK(verdicts("--cgroup-manager=cgroupfs run -b /b x", Flavour::crun) ==
+          "cgroup-manager:passes bundle:passes ");
+    for (const Flavour flavour : {Flavour::runc, Flavour::crun}) {
+        CHECK(verdicts("exec --cgroup a/b x true", flavour) == "cgroup:passes ");
+        for (const std::string above : {"..", "a/../..", "devices:../x"})
+            CHECK(verdicts("exec --cgroup " + above + " x true", flavour) == "cgroup:below ");
+    }
+    const Status refused =
+        check_words(read_invocation(words("exec --cgroup ../.. x true"), Flavour::crun));
+    REQUIRE(!refused);
+    CHECK(refused.error().what ==
+          "--cgroup \"../..\" leads out of the container's cgroup; leave \"..\" out");
+}
+
 TEST_CASE("what is asked to be printed takes no value")
 {
     CHECK(split({"--ah-help"}).prints == "help");
