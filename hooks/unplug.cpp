@@ -86,6 +86,9 @@ Status remove_leftover(net::Netlink& route, const std::string& name)
 
 Status unplug(const state::StateDir& state, Record& record)
 {
+    AH_TRY(const std::string boot, state::boot_id());
+    if (record.boot_id != boot) // nothing of it outlived that boot's kernel
+        return release_subnets(state, record);
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was refused is not known: " + noted.error().what);
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));

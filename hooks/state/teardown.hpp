@@ -5,8 +5,9 @@
 //
 // A planned or failed record is owned by the process that created it. An enforced record is owned
 // by the container's first process. While the owner lives, nothing is removed. Tables inside a
-// container's namespace are never deleted: they die with the namespace. A record that cannot be
-// read is left alone, because a newer version may have written it.
+// container's namespace are never deleted: they die with the namespace. A run whose record cannot
+// be read is removed by its key when no process has its folder mounted: a newer version may have
+// written it, and its container may live.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -24,7 +25,7 @@ using Unplug = Status (*)(const StateDir& state, Record& record);
 enum class TeardownOutcome : std::uint8_t {
     nothing_there, // the run has no folder
     still_owned,   // the owner lives, so nothing was removed
-    foreign,       // the record is of another boot, pid namespace or generation
+    foreign,       // the record is of another pid namespace or generation
     removed,
 };
 
