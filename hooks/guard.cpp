@@ -186,6 +186,29 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
     return record == found ? Status() : state.write(record);
 }
 
+constexpr std::chrono::seconds patience_for_ending(1);
+
+// Says whether a run that was enforced a moment ago is over.
+bool has_ended(const state::StateDir& state, const Record& before)
+{
+    const auto key = RunKey::parse(before.key);
+    if (!key)
+        return false;
+    const auto read = state.read(*key);
+    if (!read)
+        return false;
+    const std::optional<Record>& now = *read;
+    if (!now || now->generation != before.generation || now->state != RunState::enforced)
+        return true;
+    const auto lives = state::look_for(now->init, now->boot_id, now->host_pidns, now->created);
+    if (!lives || *lives != state::Lives::yes)
+        return lives && *lives == state::Lives::no;
+    // A process that is ending gives up its namespaces a moment before it is gone.
+    const auto netns = state::namespace_of(static_cast<pid_t>(now->init.pid), "net");
+    const bool ending = !netns && (netns.error().number == ENOENT || netns.error().number == ESRCH);
+    return ending && state::is_gone_within(now->init, patience_for_ending);
+}
+
 } // namespace
 
 Result<Record> hold_pod(const state::StateDir& state, const Record& member,
@@ -212,6 +235,23 @@ Status hold(const state::StateDir& state, const RunKey& key, std::string_view ge
             const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::tables, deadline);
+}
+
+Result<std::vector<std::string>> hold_all(const state::StateDir& state,
+                                          std::chrono::milliseconds patience_for_each)
+{
+    AH_TRY(const auto keys, state.runs());
+    std::vector<std::string> lines;
+    for (const RunKey& key : keys) {
+        const auto read = state.read(key);
+        const auto record = read ? *read : std::nullopt;
+        if (!record || !record->network || record->state != RunState::enforced)
+            continue;
+        const auto held = hold(state, key, record->generation, state::Deadline(patience_for_each));
+        if (!held && !has_ended(state, *record))
+            lines.push_back(key.text() + ": " + held.error().what);
+    }
+    return lines;
 }
 
 } // namespace anchorhold
