@@ -187,6 +187,8 @@ Result<std::string> run_sweep(const std::string& state)
     std::string lines;
     for (const std::string& removed : swept.removed)
         lines += removed + "\n";
+    for (const std::string& left : swept.left)
+        lines += "left " + left + "\n";
     return lines;
 }
 

@@ -153,7 +153,7 @@ Result<Record> stand_in(const RunKey& key, const Error& why)
 {
     Record record;
     record.key = record.id = key.text();
-    record.generation = "0000000000000000";
+    record.generation = no_generation;
     record.state = RunState::failed;
     record.posture = Posture::filtered;
     record.technique = Technique::veth;

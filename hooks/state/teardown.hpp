@@ -13,6 +13,7 @@
 #include "hooks/state/state_dir.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold::state {
@@ -38,9 +39,13 @@ Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
 Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
                const Error& reason, Unplug unplug = nullptr);
 
+// The generation of a record that stands in for one that could not be read.
+constexpr std::string_view no_generation = "0000000000000000";
+
 struct SweepResult {
     std::vector<std::string> removed; // keys
     std::vector<std::string> failed;  // "KEY: sentence"
+    std::vector<std::string> left;    // "KEY: sentence"; it cannot be looked at from here
     std::size_t looked_at = 0;
 };
 enum class Sweep : std::uint8_t { dry_run, remove };

@@ -63,7 +63,7 @@ void take_orphans(const std::string& state_path, state::SweepResult& swept)
         return;
     }
     for (std::string& word : *removed)
-        swept.removed.push_back(std::move(word));
+        (word.starts_with("left ") ? swept.left : swept.removed).push_back(std::move(word));
 }
 
 Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& output)
@@ -85,6 +85,8 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& ou
         output.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
     for (const std::string& line : swept.failed)
         output.text += "left " + printable(line, 500) + "\n";
+    for (const std::string& line : swept.left) // no fault: gc over there looks after it
+        output.text += printable(line, 500) + "\n";
     return swept.failed.empty() ? 0 : 1;
 }
 
