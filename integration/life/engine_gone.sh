@@ -136,11 +136,29 @@ for posture in sealed filtered; do
     check "$posture: nothing is left of either" nothing_left
 done
 
+# ---- its link was taken away --------------------------------------------------------------------
+
+forwarding=$(cat /proc/sys/net/ipv4/ip_forward)
+echo 1 >/proc/sys/net/ipv4/ip_forward
+for posture in sealed filtered; do
+    bundle near "${asks[$posture]}" sleep infinity
+    create near || cat "$lab/log"
+    key=$(show near .key)
+    check "$posture: a run that stands is seen to" same "as recorded true" \
+        "$(show near '"\(.seen) \(.seen_at >= .created)"')"
+    ip link del "ah$key"
+    red check "$posture: without its link show says so" same "enforced its link is gone" \
+        "$(show near '"\(.state) \(.seen)"')"
+    red check "$posture: and runs" contains "$("$runtime" runs)" "enforced, but its link is gone"
+    check "$posture: and gc" same "1 left $key: its link is gone" \
+        "$("$runtime" gc >"$lab/gc"; echo $? "$(cat "$lab/gc")")"
+    "$runtime" delete --force near
+    check "$posture: it goes" nothing_left
+done
+
 # ---- two engines that see nothing of each other, in one network namespace ------------------------
 
 beside() { unshare --pid --fork --kill-child --mount --mount-proc "$@"; } # in a pid namespace of its own
-forwarding=$(cat /proc/sys/net/ipv4/ip_forward)
-echo 1 >/proc/sys/net/ipv4/ip_forward
 for posture in sealed filtered; do
     bundle far "${asks[$posture]}" sleep infinity
     # shellcheck disable=SC2016
