@@ -149,6 +149,31 @@ beside_lives() {
 }
 check_where "veth nf_tables" "a run that ends while gc looks is no fault of it" beside_lives
 
+# ---- one look at many ---------------------------------------------------------------------------
+
+many() { # more than are looked at one after the other
+    local one odd
+    for one in $(seq 9); do
+        bundle "many$one" "$allows" sleep 60
+        "$runtime" create --bundle "$lab/b/many$one" "many$one" </dev/null >"$lab/log" 2>&1 ||
+            { cat "$lab/log"; return 1; }
+    done
+    odd=$("$runtime" show --json many5 | jq -r .key)
+    jq '.netns = "4:1"' "$lab/state/runs/$odd/record.json" >"$lab/record"
+    cat "$lab/record" >"$lab/state/runs/$odd/record.json"
+    nft list ruleset | grep -o 'device "ah[0-9a-f]*"' | sort -u >"$lab/devices"
+    nft delete table inet anchorhold
+    "$runtime" gc >"$lab/gc"
+    one=$?
+    same "1 left $odd: the container is not the one that was confined" "$one $(cat "$lab/gc")" &&
+        same 9 "$(wc -l <"$lab/devices")" &&
+        same 8 "$(nft list set inet anchorhold forwards | grep -o 'ah[0-9a-f]\{12\}' | sort -u | wc -l)"
+    one=$?
+    for odd in $(seq 9); do "$runtime" delete --force "many$odd"; done
+    return "$one"
+}
+check_where "veth nf_tables" "gc holds many at once, and names the one that it cannot" many
+
 stop "$broker"
 check "nothing is left" nothing_left
 finish
