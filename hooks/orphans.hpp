@@ -11,8 +11,8 @@
 //
 // A link that was made in another pid namespace is left, with everything of its key, and named in
 // `left`: we cannot see who lives behind it. A guest, and a link of an earlier version, do not say
-// where they were made. A process behind them that we do not see is cut off. Nothing that is removed
-// here was keeping a living process confined.
+// where they were made. A process behind them that we do not see is cut off. Nothing that is
+// removed here was keeping a living process confined.
 #pragma once
 
 #include "hooks/state/teardown.hpp"
