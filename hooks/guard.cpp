@@ -17,14 +17,22 @@
 #include "hooks/denied.hpp"
 #include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"
+#include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/rules/denied_set.hpp"
+#include "schema/unique_fd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace anchorhold {
 namespace {
@@ -187,6 +195,83 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
     return record == found ? Status() : state.write(record);
 }
 
+constexpr std::chrono::seconds patience_for_ending(1);
+constexpr std::size_t most_workers = 8;
+constexpr std::size_t longest_held = 500;
+constexpr std::size_t most_said = std::size_t{1} << 20; // bytes
+
+// Says whether a run that was enforced a moment ago is over.
+bool has_ended(const state::StateDir& state, const Record& before)
+{
+    const auto key = RunKey::parse(before.key);
+    if (!key)
+        return false;
+    const auto read = state.read(*key);
+    if (!read)
+        return false;
+    const std::optional<Record>& now = *read;
+    if (!now || now->generation != before.generation || now->state != RunState::enforced)
+        return true;
+    const auto lives = state::look_for(now->init, now->boot_id, now->host_pidns, now->created);
+    if (!lives || *lives != state::Lives::yes)
+        return lives && *lives == state::Lives::no;
+    // A process that is ending gives up its namespaces a moment before it is gone.
+    const auto netns = state::namespace_of(static_cast<pid_t>(now->init.pid), "net");
+    const bool ending = !netns && (netns.error().number == ENOENT || netns.error().number == ESRCH);
+    return ending && state::is_gone_within(now->init, patience_for_ending);
+}
+
+// Returns the line about a run that does not hold, or nothing.
+std::string line_of_held(const state::StateDir& state, const RunKey& key,
+                         std::chrono::milliseconds patience)
+{
+    const auto read = state.read(key);
+    const auto record = read ? *read : std::nullopt;
+    if (!record || !record->network || record->state != RunState::enforced)
+        return "";
+    const auto held = restore_tables(state, key, record->generation, state::Deadline(patience));
+    if (held || has_ended(state, *record))
+        return "";
+    return printable(key.text() + ": " + held.error().what, longest_held) + "\n";
+}
+
+// Does the work in a few processes at once, and returns what they say. Most of the time goes by in
+// waiting for grace periods of the kernel, and those that wait at the same time wait for the same
+// one. A share whose process cannot be started is done here.
+template <typename Share> Result<std::string> in_workers(Share share)
+{
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return fail_errno("make a pipe", errno);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    std::string said;
+    std::vector<pid_t> workers;
+    for (std::size_t worker = 0; worker < most_workers; ++worker) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const std::string lines = share(worker, most_workers);
+            ::_exit(::write(writing.get(), lines.data(), lines.size()) ==
+                            static_cast<ssize_t>(lines.size())
+                        ? 0
+                        : 1);
+        }
+        if (child > 0)
+            workers.push_back(child);
+        else
+            said += share(worker, most_workers);
+    }
+    writing = UniqueFd();
+    AH_TRY(const std::string heard, state::read_all(reading.get(), most_said, "the workers' pipe"));
+    for (const pid_t worker : workers) {
+        int status = 0;
+        if (::waitpid(worker, &status, 0) == worker && status != 0)
+            said += "some live runs were not looked at\n";
+    }
+    return said + heard;
+}
+
 } // namespace
 
 Result<Record> confine_pod_network(const state::StateDir& state, const Record& member,
@@ -213,6 +298,27 @@ Status restore_tables(const state::StateDir& state, const RunKey& key, std::stri
                       const state::Deadline& deadline)
 {
     return confine_again(state, key, generation, Scope::tables, deadline);
+}
+
+Result<std::vector<std::string>> hold_all(const state::StateDir& state,
+                                          std::chrono::milliseconds patience_for_each)
+{
+    AH_TRY(const auto keys, state.runs());
+    const auto share = [&](std::size_t worker, std::size_t workers) {
+        std::string lines;
+        for (std::size_t at = worker; at < keys.size(); at += workers)
+            lines += line_of_held(state, keys[at], patience_for_each);
+        return lines;
+    };
+    const bool alone = keys.size() < most_workers;
+    AH_TRY(const std::string text, alone ? Result<std::string>(share(0, 1)) : in_workers(share));
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
 }
 
 } // namespace anchorhold

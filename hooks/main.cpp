@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION
-// anchorhold-hook --state DIR sweep
+// anchorhold-hook --state DIR sweep|hold
 // anchorhold-hook probe
 // anchorhold-hook resolve NAME...
 //
@@ -10,7 +10,8 @@
 //
 // The shim, which has no netlink, calls it for the rest:
 //   guard    before `start`: checks the network again
-//   hold     from gc: checks the tables again, and restores what was flushed
+//   hold     from gc: checks the tables of one run again, or without KEY of all, and restores what
+//            was flushed; prints a line for each run that does not hold
 //   unplug   in a teardown; the caller holds the run's lock
 //   denials  writes the denied connections so far into the record
 //   sweep    removes what no record names, and prints it, a line each
@@ -163,6 +164,20 @@ void say(const std::string& line)
         (void)::write(STDERR_FILENO, line.data(), line.size()); // the record says it too
 }
 
+Result<std::string> run_hold_all(const std::string& path)
+{
+    AH_CHECK(die_with_parent());
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_TRY(const auto state, state::StateDir::existing(path));
+    if (!state)
+        return std::string();
+    AH_TRY(const auto lines, hold_all(*state, patience));
+    std::string text;
+    for (const std::string& line : lines)
+        text += printable(line, longest_line) + "\n";
+    return text;
+}
+
 Result<std::string> run_sweep(const std::string& state)
 {
     AH_CHECK(die_with_parent());
@@ -173,6 +188,8 @@ Result<std::string> run_sweep(const std::string& state)
     std::string lines;
     for (const std::string& removed : swept.removed)
         lines += removed + "\n";
+    for (const std::string& left : swept.left)
+        lines += "left " + left + "\n";
     return lines;
 }
 
@@ -188,6 +205,8 @@ std::optional<Result<std::string>> answer(std::span<char* const> words)
         return run_resolve(words.subspan(2));
     if (first == "--state" && words.size() == 4 && std::string_view(words[3]) == "sweep")
         return run_sweep(words[2]);
+    if (first == "--state" && words.size() == 4 && std::string_view(words[3]) == "hold")
+        return run_hold_all(words[2]);
     return std::nullopt;
 }
 
@@ -213,7 +232,7 @@ int main(int argc, char** argv)
     const Verb* const verb = find_verb(words);
     if (verb == nullptr) {
         say("usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY "
-            "GENERATION, or --state DIR sweep, or probe, or resolve NAME...\n");
+            "GENERATION, or --state DIR sweep|hold, or probe, or resolve NAME...\n");
         return 1;
     }
     if (done)

@@ -169,12 +169,18 @@ Status plug_veth(const state::StateDir& state, const Record& record, rules::Netw
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key));
     const std::string name = rules::link_name(record.key);
+    AH_TRY(const auto leftover, net::find_link(route, name));
+    if (leftover && is_made_elsewhere(*leftover, record.host_pidns)) {
+        return fail(Code::network_setup_failed,
+                    "link " + name + " belongs to a run of another pid namespace");
+    }
     AH_CHECK(remove_leftover(route, name));
     AH_TRY(net::RoutedHost host, net::RoutedHost::open(route));
     const auto routed = [&host](const rules::Subnet& subnet) { return host.touching(subnet); };
     AH_TRY(network.subnet,
            state::reserve_subnet(state, key, record.generation, network.pool, routed));
-    AH_CHECK(route.send(net::make_veth(name, rules::inside_link, netns.fd.get())));
+    AH_CHECK(
+        route.send(net::make_veth(name, rules::inside_link, netns.fd.get(), link_alias(record))));
     AH_TRY(const auto outer, net::find_link(route, name));
     AH_TRY(const auto inner, net::find_link(inside.route, rules::inside_link));
     if (!outer || !inner)

@@ -6,6 +6,9 @@
 // 3. Find out in which namespaces processes live (who_lives).
 // 4. Remove what no living process is behind.
 //
+// A link that was made in another pid namespace is left and said: who is behind it can only be
+// looked at over there.
+//
 // Chains and elements are listed before links. A run's link is made before them and removed after
 // them. So for a run that is plugged in meanwhile the link is seen too, and the process behind it.
 #include "hooks/orphans.hpp"
@@ -70,6 +73,7 @@ net::Step ask_id(int netns)
 struct Remains {
     std::set<std::string> keys;                // of links, chains, elements and reservations
     std::map<std::string, std::int32_t> peers; // a link's key, and the number of its other end
+    std::set<std::string> elsewhere;           // keys of links made in another pid namespace
     std::vector<rules::Prefix> guests;
     bool empty() const { return keys.empty() && guests.empty(); }
 };
@@ -77,6 +81,7 @@ struct Remains {
 Status look_at_links(net::Netlink& route, Remains& remains)
 {
     AH_TRY(const auto messages, route.list(net::list_links()));
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     for (const net::Message& message : messages) {
         AH_TRY(const net::Link link, net::read_link(message));
         const auto key = nft::key_of_link(link.name);
@@ -85,6 +90,8 @@ Status look_at_links(net::Netlink& route, Remains& remains)
         std::int32_t peer = our_own;
         if (mnl_attr_parse(net::header_of(message), sizeof(ifinfomsg), keep_peer, &peer) < 0)
             return fail(Code::network_setup_failed, "read a link: broken attributes");
+        if (is_made_elsewhere(link, pids))
+            remains.elsewhere.insert(key->text());
         remains.keys.insert(key->text());
         remains.peers.emplace(key->text(), peer);
     }
@@ -252,6 +259,10 @@ Result<state::SweepResult> sweep_orphans(const std::string& state_path)
     AH_TRY(const Living living, who_lives(remains, route), "look who lives");
     for (const std::string& key : remains.keys) {
         ++swept.looked_at;
+        if (remains.elsewhere.contains(key)) {
+            swept.left.push_back(key + ": its link was made in another pid namespace");
+            continue;
+        }
         const auto link = remains.peers.find(key);
         if (link != remains.peers.end() && living.ids.contains(link->second))
             continue;

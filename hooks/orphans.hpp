@@ -9,8 +9,10 @@
 //    its key is left alone too.
 // 2. The address of a guest, if a namespace with a process has that address.
 //
-// A process in a pid namespace that we do not see does not count. If it lives behind such a link,
-// it is cut off. Nothing that is removed here was keeping a living process confined.
+// A link that was made in another pid namespace is left, with everything of its key, and named in
+// `left`: we cannot see who lives behind it. A guest, and a link of an earlier version, do not say
+// where they were made. A process behind them that we do not see is cut off. Nothing that is
+// removed here was keeping a living process confined.
 #pragma once
 
 #include "hooks/state/teardown.hpp"

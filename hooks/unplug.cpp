@@ -29,8 +29,11 @@ void unkeep_netns(const state::StateDir& state, const std::string& key)
     (void)::umount2(kept_netns(state, key).c_str(), MNT_DETACH); // there may be none
 }
 
-// Removes the link and the host's rules of a run, and lets its namespace go.
-Status remove_from_host(const state::StateDir& state, const nft::HostRun& run)
+// Removes the link and the host's rules of a run, and lets its namespace go. Leaves them alone when
+// the link bears an alias that does not end with `alias_end`: then both are another run's, made by
+// an engine that has another state directory.
+Status remove_from_host(const state::StateDir& state, const nft::HostRun& run,
+                        const std::string& alias_end)
 {
     const state::Deadline deadline(patience_for_teardown);
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
@@ -40,6 +43,8 @@ Status remove_from_host(const state::StateDir& state, const nft::HostRun& run)
     // order they wait for the same one. The link may end by itself meanwhile, with the namespace of
     // its other end.
     AH_TRY(const auto link, net::find_link(route, name));
+    if (link && !link->alias.empty() && !link->alias.ends_with(alias_end))
+        return {};
     if (link) {
         const net::Step down = net::set_link(*link, net::Flag::down);
         AH_CHECK(unless_gone(route.send({&down, 1})));
@@ -78,6 +83,16 @@ Status release_subnets(const state::StateDir& state, const Record& record)
 
 } // namespace
 
+std::string link_alias(const Record& record)
+{
+    return "anchorhold " + record.generation + " " + record.host_pidns.text();
+}
+
+bool is_made_elsewhere(const net::Link& link, const FileIdentity& pidns)
+{
+    return link.alias.starts_with("anchorhold ") && !link.alias.ends_with(" " + pidns.text());
+}
+
 Status remove_leftover(net::Netlink& route, const std::string& name)
 {
     const net::Step step = net::remove_link_named(name);
@@ -86,6 +101,9 @@ Status remove_leftover(net::Netlink& route, const std::string& name)
 
 Status unplug(const state::StateDir& state, Record& record)
 {
+    AH_TRY(const std::string boot, state::boot_id());
+    if (record.boot_id != boot) // nothing of it outlived that boot's kernel
+        return release_subnets(state, record);
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was denied is not known: " + noted.error().what);
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
@@ -94,17 +112,23 @@ Status unplug(const state::StateDir& state, Record& record)
         unkeep_netns(state, record.key);
         return release_subnets(state, record);
     }
-    AH_CHECK(remove_from_host(state, nft::host_run(record)));
+    const std::string pids = " " + record.host_pidns.text();
+    AH_CHECK(
+        remove_from_host(state, nft::host_run(record),
+                         record.generation == state::no_generation ? pids : link_alias(record)));
     return release_subnets(state, record);
 }
 
 Status unplug_orphan(const state::StateDir& state, const RunKey& key)
 {
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
     // No record tells its posture, so everything that can bear the key is removed.
-    AH_CHECK(remove_from_host(state, {.key = key.text(),
-                                      .posture = Posture::filtered,
-                                      .technique = Technique::veth,
-                                      .network = {}}));
+    AH_CHECK(remove_from_host(state,
+                              {.key = key.text(),
+                               .posture = Posture::filtered,
+                               .technique = Technique::veth,
+                               .network = {}},
+                              " " + pids.text()));
     return release_reserved(state, key);
 }
 

@@ -6,7 +6,10 @@
 #include "hooks/state/teardown.hpp"
 #include "schema/file_identity.hpp"
 
+#include <chrono>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace anchorhold {
 
@@ -26,6 +29,11 @@ Status check_before_start(const state::StateDir& state, const RunKey& key,
 // again if somebody took it away, and notes that in the record.
 Status restore_tables(const state::StateDir& state, const RunKey& key, std::string_view generation,
                       const state::Deadline& deadline);
+
+// Does the same for every live sealed or filtered run. Returns a line "KEY: sentence" for each that
+// does not hold. A run that ended meanwhile is no fault.
+Result<std::vector<std::string>> hold_all(const state::StateDir& state,
+                                          std::chrono::milliseconds patience_for_each);
 
 // Confines again the run that holds the network of a container's pod, and returns its record. Fails
 // unless that run lives, and its network namespace is `netns`.

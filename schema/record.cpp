@@ -59,9 +59,10 @@ constexpr std::array<Members<ProcessIdentity>, 2> processes{{
     {"creator", &Record::creator},
     {"init", &Record::init},
 }};
-constexpr std::array<Members<std::int64_t>, 2> times{{
+constexpr std::array<Members<std::int64_t>, 3> times{{
     {"created", &Record::created},
     {"ended", &Record::ended},
+    {"seen_at", &Record::seen_at},
 }};
 
 // Returns the number as a signed one, as JSON has no unsigned integers. Nothing that we count comes
@@ -117,6 +118,8 @@ void write_circumstances(json::Writer& out, const Record& record)
         out.key(name).begin_object().key("pid").integer(process.pid);
         out.key("start").integer(signed_of(process.start)).end_object();
     }
+    if (!record.seen.empty())
+        out.member("seen", record.seen);
     for (const auto& [name, member] : times) {
         if (record.*member != 0)
             out.key(name).integer(record.*member);
@@ -265,6 +268,9 @@ Result<Record> read_record(json::View root)
     }
     if (const auto at = root.find("sources")) {
         AH_TRY(record.sources, read_sources(*at));
+    }
+    if (const auto at = root.find("seen")) {
+        AH_TRY(record.seen, at->string());
     }
     if (const auto at = root.find("netns")) {
         AH_TRY(record.netns, read_identity(*at));

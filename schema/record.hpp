@@ -78,6 +78,10 @@ struct Record {
     std::optional<FileIdentity> netns; // the container's network namespace
     std::int64_t created = 0;          // seconds since the epoch
     std::int64_t ended = 0;
+    // What was seen of a live run when the record was shown: "as recorded", or what is not so any
+    // more; and when that was. Never in a record that is kept.
+    std::string seen;
+    std::int64_t seen_at = 0;
     friend bool operator==(const Record&, const Record&) = default;
 };
 

@@ -202,14 +202,34 @@ std::string render_facts(const Facts& facts)
     return text;
 }
 
+namespace {
+
+// Says in which way a run is not as its record has it.
+std::string doubt_of(const Record& record)
+{
+    return record.seen.empty() || record.seen == "as recorded" ? "" : printable(record.seen);
+}
+
+std::string state_cell(const Record& record)
+{
+    const std::string doubt = doubt_of(record);
+    return std::string(word_for(record.state)) + (doubt.empty() ? "" : ", but " + doubt);
+}
+
+std::string seen_text(const Record& record)
+{
+    return record.seen.empty() ? "" : printable(record.seen) + ", " + time_text(record.seen_at);
+}
+
+} // namespace
+
 std::string render_runs(const std::vector<Record>& records)
 {
     std::vector<std::vector<std::string>> rows{{"ID", "STATE", "POSTURE", "INIT", "NETWORK"}};
     for (const Record& record : records) {
-        rows.push_back({printable(record.id, 40), std::string(word_for(record.state)),
-                        std::string(word_for(record.posture)),
-                        record.init.pid == 0 ? "-" : std::to_string(record.init.pid),
-                        record.sentence});
+        rows.push_back(
+            {printable(record.id, 40), state_cell(record), std::string(word_for(record.posture)),
+             record.init.pid == 0 ? "-" : std::to_string(record.init.pid), record.sentence});
     }
     return render_table(rows);
 }
@@ -238,7 +258,8 @@ std::string render_record(const Record& record)
            render_facts({
                {"id", one(record.id)},
                {"key", one(run_name(record))},
-               {"state", one(std::string(word_for(record.state)))},
+               {"state", one(state_cell(record))},
+               {"seen", one(seen_text(record))},
                {"why", one(std::string(word_for(record.why)))},
                {"code", one(record.code)},
                {"reason", one(record.reason)},

@@ -54,6 +54,10 @@ int keep_attribute(const nlattr* attribute, void* data)
         link.mac = text_of_mac({bytes, mnl_attr_get_payload_len(attribute)});
         break;
     }
+    case IFLA_IFALIAS:
+        if (mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0)
+            link.alias = mnl_attr_get_str(attribute);
+        break;
     case IFLA_LINKINFO: return mnl_attr_parse_nested(attribute, keep_kind, &link);
     default: break;
     }

@@ -19,6 +19,7 @@ struct Link {
     std::uint16_t type = 0;   // ARPHRD_*
     std::string mac;          // "06:23:45:67:89:ab"; empty for a link that has none
     bool up = false;          // IFF_UP
+    std::string alias = {};   // the text that an administrator, or we, gave it
     bool is_loopback() const; // lo is the first link of every namespace
     friend bool operator==(const Link&, const Link&) = default;
 };

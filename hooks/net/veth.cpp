@@ -86,7 +86,8 @@ std::string number(unsigned link)
 
 } // namespace
 
-std::vector<Step> make_veth(std::string_view name, std::string_view peer, int netns)
+std::vector<Step> make_veth(std::string_view name, std::string_view peer, int netns,
+                            const std::string& alias)
 {
     NetlinkRequest pair(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
     pair.add<ifinfomsg>();
@@ -97,6 +98,8 @@ std::vector<Step> make_veth(std::string_view name, std::string_view peer, int ne
     mode.add<ifinfomsg>();
     put_name(mode.header(), name);
     put_no_ipv6(mode.header());
+    if (!alias.empty()) // the kernel takes no alias when it makes a link
+        mnl_attr_put_strz(mode.header(), IFLA_IFALIAS, alias.c_str());
     return {pair.finish("make link " + printable(name)),
             mode.finish("keep link " + printable(name) + " without IPv6")};
 }

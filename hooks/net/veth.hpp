@@ -18,7 +18,9 @@ enum class End : std::uint8_t { host, inside };
 // Makes the pair, with both ends down. Each end gets a MAC of ours, because the host's network
 // managers replace a random one. The host's end gets no IPv6. `peer` is made directly in the
 // namespace of the descriptor `netns`. The error is EEXIST when the name is taken.
-std::vector<Step> make_veth(std::string_view name, std::string_view peer, int netns);
+// The host's end bears the text `alias`, unless that is empty.
+std::vector<Step> make_veth(std::string_view name, std::string_view peer, int netns,
+                            const std::string& alias = {});
 // Takes IPv6 from the container's end, while that is down. A link that comes up without this gets a
 // fe80:: address.
 Step without_ipv6(unsigned link);

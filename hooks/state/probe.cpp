@@ -126,6 +126,8 @@ Obstacle isolate()
     if (::unshare(CLONE_NEWNET) != 0)
         return {Did::unshare_net, errno};
     const auto after = namespace_of(0, "net");
+    if (!before && is_circumstance(before.error().number))
+        return {Did::compare, before.error().number};
     if (!before || !after || *before == *after)
         return {Did::compare, 0};
     if (!bring_loopback_up())
@@ -159,7 +161,11 @@ std::string_view remedy_for_isolation(int number)
 
 ProbeAnswer no(std::string_view name, std::string_view step, int number, std::string_view remedy)
 {
-    return {std::string(name), false, std::string(step), number, std::string(remedy), false};
+    return {.name = std::string(name),
+            .step = std::string(step),
+            .number = number,
+            .remedy = std::string(remedy),
+            .unknown = is_circumstance(number)};
 }
 
 ProbeAnswer ask_can_isolate()
@@ -225,8 +231,11 @@ ProbeAnswer ask_can_relay(const std::string& path)
                   "install the anchorhold-relay of this version and this machine's architecture");
     }
     if (!WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != relay_refuses) {
-        return no(name, "the relay did not refuse a port that is held", 0,
-                  "install the anchorhold-relay of this version");
+        ProbeAnswer answer = no(name, "the relay did not refuse a port that is held", 0,
+                                "install the anchorhold-relay of this version");
+        // A kernel that is short of memory kills.
+        answer.unknown = WIFSIGNALED(ran->status) && WTERMSIG(ran->status) == SIGKILL;
+        return answer;
     }
     return {.name = std::string(name), .yes = true, .step = {}, .remedy = {}};
 }
@@ -242,6 +251,13 @@ std::string identity_of(const std::string& path)
 }
 
 } // namespace
+
+bool is_circumstance(int number)
+{
+    constexpr std::array circumstances = {EMFILE, ENFILE, ENOMEM,  EAGAIN,   ENOBUFS,
+                                          EINTR,  EBUSY,  ETXTBSY, ETIMEDOUT};
+    return std::ranges::find(circumstances, number) != circumstances.end();
+}
 
 std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
 {

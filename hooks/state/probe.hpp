@@ -3,8 +3,9 @@
 // forked child, and leaves nothing behind. Looking at what is installed would prove less.
 //
 // The answers are cached in probes.json, together with the boot id and the identity of the
-// binaries. A "yes" is kept. A "no" is asked again after a minute of CLOCK_BOOTTIME. Only one
-// process probes at a time.
+// binaries. A "yes" is kept. An answer that a circumstance gave (no descriptor, no memory, no time)
+// says nothing about the host and is not kept. A "no" is asked again after a minute of
+// CLOCK_BOOTTIME. Only one process probes at a time.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
@@ -24,6 +25,8 @@ struct ProbeAnswer {
     int number = 0;          // errno of that step, or 0
     std::string remedy;      // the advice for an operator; empty after a "yes"
     bool from_cache = false; // whether the answer was read from probes.json
+    // Whether the probe could not try, so that nobody knows. It is never a yes, and never kept.
+    bool unknown = false;
     friend bool operator==(const ProbeAnswer&, const ProbeAnswer&) = default;
 };
 
@@ -31,6 +34,8 @@ enum class Freshness : std::uint8_t {
     cached, // an answer from probes.json will do
     again,  // every probe is done anew
 };
+// Says whether an errno tells of this moment or of our process, and not of the host.
+bool is_circumstance(int number);
 // The probes that need netlink: can_seal and can_filter. The shim, which has no netlink, asks the
 // hook.
 using AskNetwork = std::function<std::vector<ProbeAnswer>()>;

@@ -32,6 +32,7 @@ Result<ProbeAnswer> read_answer(json::View view)
             AH_TRY(answer.remedy, member.string());
         }
     }
+    answer.unknown = !answer.yes && is_circumstance(answer.number);
     return answer;
 }
 
@@ -134,7 +135,8 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
             return from_cache(*std::move(known));
     }
     ProbeAnswers found{question.key, question.now, question.ask()};
-    (void)replace_file(path, to_json(found), 0600); // if this fails, the next run only probes again
+    if (std::ranges::none_of(found.answers, &ProbeAnswer::unknown))
+        (void)replace_file(path, to_json(found), 0600); // if this fails, the next run probes again
     return std::move(found.answers);
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -49,6 +50,18 @@ std::optional<std::uint64_t> number_in(std::string_view text)
     if (ec != std::errc() || end != text.data() + text.size())
         return std::nullopt;
     return number;
+}
+
+// Whole seconds are compared, and two clocks that are read one after the other.
+constexpr std::int64_t odd_seconds = 2;
+
+// Returns when this kernel was booted, in seconds since the epoch.
+std::int64_t booted_at()
+{
+    timespec since = {};
+    if (::clock_gettime(CLOCK_BOOTTIME, &since) != 0)
+        return 0; // then nothing is called older
+    return std::time(nullptr) - since.tv_sec;
 }
 
 std::string proc_path(pid_t pid, std::string_view rest)
@@ -96,6 +109,18 @@ bool is_alive(const ProcessIdentity& process)
 {
     const auto now = identify(static_cast<pid_t>(process.pid));
     return !now || *now == process; // a process that cannot be looked at is not called dead
+}
+
+Result<Lives> look_for(const ProcessIdentity& process, std::string_view boot,
+                       const FileIdentity& pidns, std::int64_t since)
+{
+    AH_TRY(const std::string now, boot_id(), "look for a process");
+    AH_TRY(const FileIdentity here, namespace_of(0, "pid"), "look for a process");
+    if (boot != now && since < booted_at() - odd_seconds)
+        return Lives::no;
+    if (pidns != here)
+        return Lives::unknown;
+    return is_alive(process) ? Lives::yes : Lives::no;
 }
 
 bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound)

@@ -7,6 +7,7 @@
 #include "schema/record.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,17 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid);
 Result<std::optional<ProcessIdentity>> read_stat(pid_t pid, std::string_view stat);
 // Says whether a process lives: false for pid 0, true for a process that cannot be looked at.
 bool is_alive(const ProcessIdentity& process);
+// The answer of looking for a process that was seen in some boot and pid namespace.
+enum class Lives : std::uint8_t {
+    yes,
+    no,
+    unknown, // it can only be looked for from its own pid namespace
+};
+// Looks for a process that was written down at `since` (seconds since the epoch), in that boot and
+// pid namespace. Nothing of an earlier boot lives. Another boot id alone does not prove another
+// boot: containers may show one of their own.
+Result<Lives> look_for(const ProcessIdentity& process, std::string_view boot,
+                       const FileIdentity& pidns, std::int64_t since);
 // Waits at most `bound` for a process to end. Returns whether it is gone.
 bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bound);
 Result<std::string> boot_id();

@@ -2,15 +2,18 @@
 #include "hooks/state/state_dir.hpp"
 
 #include "hooks/state/files.hpp"
+#include "hooks/state/mountinfo.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -20,7 +23,8 @@ namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t most_ended = 256;
-constexpr std::size_t spare_ended = 32;      // more than most_ended, so that not every end prunes
+constexpr std::size_t spare_ended = 32; // more than most_ended, so that not every end prunes
+constexpr const char* pidns_name = "pidns";
 constexpr std::time_t longest_ended = 86400; // a day
 
 // Refuses a directory if anybody but root (or our euid) could put files into it.
@@ -176,7 +180,36 @@ Status StateDir::make_run(const RunKey& key) const
 {
     AH_CHECK(remove_run(key), "clear the run's folder");
     AH_CHECK(make_directory(run_path(key), 0700), "make the run's folder");
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "make the run's folder");
+    if (::symlink(pids.text().c_str(), (run_path(key) + "/" + pidns_name).c_str()) != 0)
+        return fail_errno("write down the pid namespace", errno);
     return make_directory(inside_path(key), 0755);
+}
+
+Result<bool> StateDir::is_used(const RunKey& key) const
+{
+    std::array<char, 64> made_in{};
+    const std::string link = run_path(key) + "/" + pidns_name;
+    const ssize_t length = ::readlink(link.c_str(), made_in.data(), made_in.size());
+    AH_TRY(const FileIdentity here, namespace_of(0, "pid"), "look who uses run " + key.text());
+    if (length > 0 &&
+        std::string_view(made_in.data(), static_cast<std::size_t>(length)) != here.text())
+        return fail(Code::network_setup_failed, "it was made in another pid namespace");
+    AH_TRY(const auto pids, every_process(), "look who uses run " + key.text());
+    std::set<std::uint64_t> seen; // mount namespaces
+    for (const pid_t pid : pids) {
+        const auto mounts = namespace_of(pid, "mnt");
+        if (mounts && !seen.insert(mounts->inode).second)
+            continue;
+        const auto table = read_file("/proc/" + std::to_string(pid) + "/mountinfo", most_mountinfo);
+        const int number = table ? 0 : table.error().number;
+        if (number == EINVAL || number == ESRCH)
+            continue; // the process has ended
+        AH_CHECK(table, "look who uses run " + key.text());
+        if (table->value_or("").contains("/runs/" + key.text() + "/inside"))
+            return true;
+    }
+    return false;
 }
 
 Status StateDir::remove_run(const RunKey& key) const

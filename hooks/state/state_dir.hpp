@@ -4,6 +4,7 @@
 //   /run/anchorhold/                  0711
 //     runs/KEY/                       below a 0700 directory
 //       record.json
+//       pidns                         a symbolic link that names the pid namespace it was made in
 //       inside/                       0755, bound read-only into the container
 //     locks/KEY                       exists only while the lock is held
 //     ended/KEY.GENERATION.json
@@ -43,6 +44,10 @@ public:
     bool has_run(const RunKey& key) const;
     // Makes a run's folder with an empty inside/. Replaces the folder of an older generation.
     Status make_run(const RunKey& key) const;
+    // Says whether a process that we see has the run's inside/ mounted, as every confined container
+    // has. For a run whose record cannot be read, nothing else tells whether it lives. It is an
+    // error when the run was made in another pid namespace, or a process cannot be looked at.
+    Result<bool> is_used(const RunKey& key) const;
     Status remove_run(const RunKey& key) const;    // succeeds when there is no such folder
     Status remove_inside(const RunKey& key) const; // removes only inside/; succeeds without one
     Result<std::vector<RunKey>> runs() const;      // sorted

@@ -3,7 +3,7 @@
 //
 // 1. Ownership: is_foreign() and has_live_owner() decide whether the run may be removed at all.
 // 2. The record is marked ended, or failed if the run never was enforced.
-// 3. The bundle's config.json is put back: the run's folder has the only copy of the original.
+// 3. The bundle's config.json is put back: the record says where the bundle is.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.
 // 5. The last record is moved to ended/.
 // 6. The folder is removed. A crash between 5 and 6 leaves a folder without a record. The next
@@ -32,37 +32,35 @@
 namespace anchorhold::state {
 namespace {
 
-// Says whether the record is of another boot or pid namespace: its pids mean nothing here.
-Result<bool> is_foreign(const Record& record)
-{
-    AH_TRY(const std::string boot, boot_id(), "judge the record");
-    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "judge the record");
-    return record.boot_id != boot || record.host_pidns != pids;
-}
-
-bool has_live_owner(const Record& record)
+// Returns the process that owns a run. An ended run has none, and pid 0 is nobody.
+ProcessIdentity owner_of(const Record& record)
 {
     switch (record.state) {
     case RunState::planned:
-    case RunState::failed: return is_alive(record.creator); // it still has to read the reason
-    case RunState::enforced: return is_alive(record.init);
-    case RunState::ended: return false;
+    case RunState::failed: return record.creator; // it still has to read the reason
+    case RunState::enforced: return record.init;
+    case RunState::ended: return {};
     }
     std::abort();
 }
 
 enum class Ownership : std::uint8_t {
-    foreign, // another boot or pid namespace: we cannot tell
+    foreign, // another pid namespace: we cannot tell
     alive,   // the owner lives
     gone,    // the owner is gone, and the run may be removed
 };
 
 Result<Ownership> judge(const Record& record)
 {
-    AH_TRY(const bool foreign, is_foreign(record), "run " + record.key);
-    if (foreign)
-        return Ownership::foreign;
-    return has_live_owner(record) ? Ownership::alive : Ownership::gone;
+    AH_TRY(const Lives lives,
+           look_for(owner_of(record), record.boot_id, record.host_pidns, record.created),
+           "run " + record.key);
+    switch (lives) {
+    case Lives::yes: return Ownership::alive;
+    case Lives::no: return Ownership::gone;
+    case Lives::unknown: return Ownership::foreign;
+    }
+    std::abort();
 }
 
 void mark_finished(Record& record)
@@ -93,6 +91,13 @@ bool has_listener(const std::string& path)
         return errno != ENOENT;
     const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     return connect_to_file(socket.get(), place.get()) != ECONNREFUSED;
+}
+
+void note_other_boot(Record& record)
+{
+    const auto boot = boot_id();
+    if (boot && *boot != record.boot_id)
+        add_reason(record, "the host was started anew");
 }
 
 // Adds to the record that a broker is gone. The relay sees that inside, but it can say so only by
@@ -126,6 +131,7 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
+    note_other_boot(record);
     note_lost_broker(record);
     auto returned = put_back(state, record);
     auto unplugged = unplug_with(state, record, unplug);
@@ -141,11 +147,48 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     return archived;
 }
 
+// Returns a record that names all that a run of this key can have left. It stands in for one that
+// cannot be read: the key, which is the folder's name, is enough to find it.
+Result<Record> stand_in(const RunKey& key, const Error& why)
+{
+    Record record;
+    record.key = record.id = key.text();
+    record.generation = no_generation;
+    record.state = RunState::failed;
+    record.posture = Posture::filtered;
+    record.technique = Technique::veth;
+    record.network.emplace();
+    record.sentence = "Network: not known";
+    record.code = name_of(Code::network_setup_failed);
+    record.reason = "torn down by its key alone: " + why.what;
+    record.created = std::time(nullptr);
+    AH_TRY(record.boot_id, boot_id());
+    AH_TRY(record.host_netns, namespace_of(0, "net"));
+    AH_TRY(record.host_pidns, namespace_of(0, "pid"));
+    return record;
+}
+
+// Tears down a run whose record is damaged, or was written by a newer version, if no process has
+// anything of it.
+Result<TeardownOutcome> teardown_unread(const StateDir& state, const RunKey& key, Unplug unplug,
+                                        const Error& why)
+{
+    AH_TRY(const bool used, state.is_used(key), why.what);
+    if (used)
+        return fail(Code::network_setup_failed, why.what + "; a process has its folder mounted");
+    AH_TRY(const Record record, stand_in(key, why), "tear down");
+    AH_CHECK(bury(state, record, unplug), "clean up");
+    return TeardownOutcome::removed;
+}
+
 // Tears the run down; the caller holds the run's lock.
 Result<TeardownOutcome> teardown_locked(const StateDir& state, const RunKey& key,
                                         std::string_view generation, Unplug unplug)
 {
-    AH_TRY(const auto record, state.read(key), "tear down");
+    const auto read = state.read(key);
+    if (!read)
+        return teardown_unread(state, key, unplug, read.error());
+    const std::optional<Record>& record = *read;
     if (!record) {
         // A crash left a folder before its first record was written. Or somebody emptied the
         // folder: a mount outlasts that, so it is removed here.
@@ -171,7 +214,12 @@ enum class Look : std::uint8_t { leave, remove };
 // the owner is looked at first and the lock is taken only when the owner seems to be gone.
 Result<Look> look_at(const StateDir& state, const RunKey& key)
 {
-    AH_TRY(const auto record, state.read(key), "look at");
+    const auto read = state.read(key);
+    if (!read) {
+        AH_TRY(const bool used, state.is_used(key), read.error().what);
+        return used ? Result<Look>(std::unexpected(read.error())) : Look::remove;
+    }
+    const std::optional<Record>& record = *read;
     if (!record)
         return Look::remove; // the run may be in the making: then its lock is held
     AH_TRY(const Ownership ownership, judge(*record), "look at");

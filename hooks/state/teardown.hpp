@@ -5,13 +5,15 @@
 //
 // A planned or failed record is owned by the process that created it. An enforced record is owned
 // by the container's first process. While the owner lives, nothing is removed. Tables inside a
-// container's namespace are never deleted: they die with the namespace. A record that cannot be
-// read is left alone, because a newer version may have written it.
+// container's namespace are never deleted: they die with the namespace. A run whose record cannot
+// be read is removed by its key when no process has its folder mounted: a newer version may have
+// written it, and its container may live.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace anchorhold::state {
@@ -24,7 +26,7 @@ using Unplug = Status (*)(const StateDir& state, Record& record);
 enum class TeardownOutcome : std::uint8_t {
     nothing_there, // the run has no folder
     still_owned,   // the owner lives, so nothing was removed
-    foreign,       // the record is of another boot, pid namespace or generation
+    foreign,       // the record is of another pid namespace or generation
     removed,
 };
 
@@ -37,9 +39,13 @@ Result<TeardownOutcome> teardown(const StateDir& state, const RunKey& key,
 Status abandon(const StateDir& state, const RunKey& key, std::string_view generation,
                const Error& reason, Unplug unplug = nullptr);
 
+// The generation of a record that stands in for one that could not be read.
+constexpr std::string_view no_generation = "0000000000000000";
+
 struct SweepResult {
     std::vector<std::string> removed; // keys
     std::vector<std::string> failed;  // "KEY: sentence"
+    std::vector<std::string> left;    // "KEY: sentence"; it cannot be looked at from here
     std::size_t looked_at = 0;
 };
 enum class Sweep : std::uint8_t { dry_run, remove };

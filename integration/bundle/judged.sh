@@ -17,7 +17,7 @@ refused_with() {
     local place=${*: -1} status
     within 30 "$runtime" "${@:1:$#-1}" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
     status=$?
-    [ $status = 1 ] || "$delegate_path" delete --force void
+    [ $status = 1 ] || "$plain_runtime" delete --force void
     same 1 $status && contains "$(<"$lab/said")" "anchorhold: create void: $place: " &&
         contains "$(<"$lab/said")" " (bundle_voids_posture)" && nothing_left
 }
@@ -26,7 +26,7 @@ refused_with() {
 voids() {
     bundle void ".root.readonly = false | .process.capabilities = {} | $3" sh -c "$4"
     check "without us: $1" contains \
-        "$(within 60 "$delegate_path" run --bundle "$lab/b/void" void </dev/null)" reached
+        "$(within 60 "$plain_runtime" run --bundle "$lab/b/void" void </dev/null)" reached
     check "refused: $1" refused_with "$2"
 }
 
@@ -59,13 +59,13 @@ passes "the same, read-only" "$(bind "$cgroups" ro)" "$leaves"
 # ---- options --------------------------------------------------------------------------------------
 
 bundle void . true
-case $delegate in
+case $plain_name in
     crun*)
         bundle void '.root.readonly = false | .linux.resources.devices = [{allow: false,
             access: "rwm"}] | .process.capabilities |= map_values(. + ["CAP_MKNOD"])' \
             sh -c 'mknod /mnt/k c 10 229 && : </mnt/k && echo reached'
         check "without us: no manager of cgroups, no device rules" contains \
-            "$(within 60 "$delegate_path" --cgroup-manager=disabled run --bundle "$lab/b/void" \
+            "$(within 60 "$plain_runtime" --cgroup-manager=disabled run --bundle "$lab/b/void" \
                 void </dev/null 2>&1)" reached
         check "refused: no manager of cgroups" refused_with --cgroup-manager=disabled \
             --cgroup-manager

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/hooks.sh"
 
 check "it names its version" same "anchorhold-hook" "$("$hook" --version | cut -d' ' -f1)"
-usage="usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION, or --state DIR sweep, or probe, or resolve NAME..."
+usage="usage: anchorhold-hook --state DIR up|down|guard|hold|unplug|denials KEY GENERATION, or --state DIR sweep|hold, or probe, or resolve NAME..."
 for words in "" "up" "--state" "--state /x up k" "--state /x over k g" "--stat /x up k g" "--state /x up k g h"; do
     # shellcheck disable=SC2086
     check "usage: '$words'" same "1 $usage" "$(said=$("$hook" $words 2>&1 </dev/null); echo "$? $said")"

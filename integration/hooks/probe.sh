@@ -57,6 +57,14 @@ check "a host that has no more" same \
     "no unshare(CLONE_NEWNET) 28: raise user.max_net_namespaces" "$(answer can_isolate refuse ENOSPC)"
 check "a host that has none" same \
     "no unshare(CLONE_NEWNET) 22: use a kernel with CONFIG_NET_NS" "$(answer can_isolate refuse EINVAL)"
+for circumstance in ENOMEM EAGAIN EMFILE; do
+    rm -f "$state/probes.json"
+    said=$(answer can_isolate refuse $circumstance)
+    check "$circumstance is no answer of the host's: said" contains "$said" "no unshare(CLONE_NEWNET) "
+    check "and not kept" same "" "$(ls "$state/probes.json" 2>&1 | grep -v 'No such file')"
+done
+answer can_isolate refuse EPERM >/dev/null
+check "what the host answers is kept" test -e "$state/probes.json"
 check "an unshare that does nothing is seen through" same \
     "no compare the namespaces 0: see the step and its errno" \
     "$(answer can_isolate strace -f -qq -o /dev/null -e trace=unshare -e inject=unshare:retval=0)"

@@ -136,4 +136,59 @@ for posture in sealed filtered; do
     end_of new "$new"
     check "$posture: nothing is left of either" nothing_left
 done
+
+# ---- its link was taken away --------------------------------------------------------------------
+
+forwarding=$(cat /proc/sys/net/ipv4/ip_forward)
+echo 1 >/proc/sys/net/ipv4/ip_forward
+for posture in sealed filtered; do
+    bundle near "${asks[$posture]}" sleep infinity
+    create near || cat "$lab/log"
+    key=$(show near .key)
+    check "$posture: a run that stands is seen to" same "as recorded true" \
+        "$(show near '"\(.seen) \(.seen_at >= .created)"')"
+    ip link del "ah$key"
+    red check "$posture: without its link show says so" same "enforced its link is gone" \
+        "$(show near '"\(.state) \(.seen)"')"
+    red check "$posture: and runs" contains "$("$runtime" runs)" "enforced, but its link is gone"
+    check "$posture: and gc" same "1 left $key: its link is gone" \
+        "$("$runtime" gc >"$lab/gc"; echo $? "$(cat "$lab/gc")")"
+    "$runtime" delete --force near
+    check "$posture: it goes" nothing_left
+done
+
+# ---- two engines that see nothing of each other, in one network namespace ------------------------
+
+beside() { unshare --pid --fork --kill-child --mount --mount-proc "$@"; } # in a pid namespace of its own
+for posture in sealed filtered; do
+    bundle far "${asks[$posture]}" sleep infinity
+    # shellcheck disable=SC2016
+    start_ready beside sh -c '"$@" </dev/null >"$0" 2>&1; echo; exec sleep infinity' "$lab/log" \
+        "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/other" \
+        create --bundle "$lab/b/far" far
+    other=$!
+    link=$(ip -o link | sed -n 's/.*: \(ah[0-9a-f]*\)@.*/\1/p')
+    before="$(ip -o link show "$link") $(nft --stateless list ruleset)"
+    check "$posture: a run of an engine that sees nothing of ours" test -n "$link"
+    red check "$posture: gc leaves its link, and says so" same \
+        "0 left ${link#ah}: its link was made in another pid namespace" \
+        "$(beside "$runtime" gc >"$lab/gc"; echo $? "$(cat "$lab/gc")")"
+    check "$posture: it stands" same "$before" "$(ip -o link show "$link") $(nft --stateless list ruleset)"
+    mv "/run/$plain_name/far" "$lab/far.away" # the engines do not share the runtime's directory
+    beside "$runtime" create --bundle "$lab/b/far" far </dev/null >"$lab/log" 2>&1
+    check "$posture: the same id under another engine does not take it" contains "$(cat "$lab/log")" \
+        "belongs to a run of another pid namespace"
+    check "$posture: it stands after that" same "$before" \
+        "$(ip -o link show "$link") $(nft --stateless list ruleset)"
+    rm -rf "/run/${delegate:?}/far"
+    mv "$lab/far.away" "/run/$plain_name/far"
+    pkill -KILL -P "$other"
+    wait "$other" 2>/dev/null
+    "$plain_runtime" delete --force far
+    rm -rf "$lab/other" # its engine is gone with it
+    while ip link show "$link" >/dev/null 2>&1; do :; done # it goes with the namespace of its other end
+    "$runtime" gc >/dev/null
+    check "$posture: what it left is taken when its link is gone" nothing_left
+done
+echo "$forwarding" >/proc/sys/net/ipv4/ip_forward
 finish

@@ -109,6 +109,16 @@ Result<state::FileLock> Bundle::lock(const state::StateDir& state) const
     return state::lock_bundle(state, directory_.get());
 }
 
+Status Bundle::keep_config(const Record& record) const
+{
+    return state::keep_beside(directory_.get(), record);
+}
+
+Result<bool> Bundle::restore_config(std::string_view mark) const
+{
+    return state::restore_unrecorded(directory_.get(), mark);
+}
+
 Status Bundle::write_config(const std::string& original, const std::string& text) const
 {
     return state::replace_config(directory_.get(), original, text);

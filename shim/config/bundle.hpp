@@ -10,6 +10,7 @@
 #include "schema/unique_fd.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace anchorhold::config {
 
@@ -28,6 +29,10 @@ public:
     // Takes the bundle's lock, which runs of the same bundle take in turn; waits at most two
     // seconds (hooks/state/original.hpp).
     Result<state::FileLock> lock(const state::StateDir& state) const;
+    // Keeps the original beside config.json for that run (hooks/state/original.hpp).
+    Status keep_config(const Record& record) const;
+    // Puts back the original of a run of which no record is left. Returns false when none is kept.
+    Result<bool> restore_config(std::string_view mark) const;
     // Replaces config.json by `text`. Code config_ambiguous when the file no longer holds
     // `original` (hooks/state/original.hpp).
     Status write_config(const std::string& original, const std::string& text) const;

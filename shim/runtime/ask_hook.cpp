@@ -11,12 +11,14 @@
 namespace anchorhold::runtime {
 namespace {
 
-// Returns both answers as "no", with the reason and what to do.
+constexpr std::size_t most_lines = std::size_t{1} << 20; // bytes
+
+// Returns both answers as unknown, with the reason and what to do.
 std::vector<state::ProbeAnswer> two_noes(const std::string& step)
 {
     constexpr const char* remedy = "install the anchorhold-hook of this version";
-    return {{.name = "can_seal", .step = step, .remedy = remedy},
-            {.name = "can_filter", .step = step, .remedy = remedy}};
+    return {{.name = "can_seal", .step = step, .remedy = remedy, .unknown = true},
+            {.name = "can_filter", .step = step, .remedy = remedy, .unknown = true}};
 }
 
 // Runs `anchorhold-hook VERB` for that run; its first line of output becomes the error.
@@ -29,6 +31,33 @@ Status have_hook(const state::StateDir& state, const Record& record, const char*
         return {};
     return fail(Code::network_setup_failed,
                 printable(caught.text.substr(0, caught.text.find('\n')), 500));
+}
+
+// Runs `anchorhold-hook VERB` for the whole state directory. Returns the lines that it printed.
+Result<std::vector<std::string>> lines_of_hook(const std::string& state_path, const char* verb)
+{
+    AH_TRY(const Helpers helpers, find_helpers());
+    AH_TRY(const ProgramOutput caught,
+           run_quietly(helpers.hook, {"--state", state_path, verb}, most_lines));
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < caught.text.size();) {
+        const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());
+        lines.push_back(caught.text.substr(at, end - at));
+        at = end + 1;
+    }
+    if (caught.status == 0)
+        return lines;
+    return fail(Code::network_setup_failed,
+                lines.empty() ? "the hook's " + std::string(verb) + " says nothing"
+                              : printable(lines.front(), 500));
+}
+
+// Says whether that run has rules which must hold.
+bool holds(const state::StateDir& state, const RunKey& key)
+{
+    const auto read = state.read(key);
+    const auto record = read ? *read : std::nullopt;
+    return record && record->network && record->state == RunState::enforced;
 }
 
 } // namespace
@@ -56,40 +85,20 @@ Status unplug_by_hook(const state::StateDir& state, Record& record)
     return {};
 }
 
-Status restore_by_hook(const state::StateDir& state, const Record& record)
-{
-    return have_hook(state, record, "hold");
-}
-
 std::vector<std::string> restore_all_by_hook(const state::StateDir& state)
 {
-    std::vector<std::string> lines;
     const auto keys = state.runs();
-    for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
-        const auto read = state.read(key);
-        const auto record = read ? *read : std::nullopt;
-        if (!record || !record->network || record->state != RunState::enforced)
-            continue;
-        if (const auto held = restore_by_hook(state, *record); !held)
-            lines.push_back(key.text() + ": " + held.error().what);
-    }
-    return lines;
+    if (!keys || std::ranges::none_of(*keys, [&](const RunKey& key) { return holds(state, key); }))
+        return {};
+    auto lines = lines_of_hook(state.path(), "hold");
+    if (!lines)
+        return {"the live runs: " + lines.error().what};
+    return *std::move(lines);
 }
 
 Result<std::vector<std::string>> sweep_by_hook(const std::string& state_path)
 {
-    AH_TRY(const Helpers helpers, find_helpers());
-    AH_TRY(const ProgramOutput caught, run_quietly(helpers.hook, {"--state", state_path, "sweep"}));
-    std::vector<std::string> lines;
-    for (std::size_t at = 0; at < caught.text.size();) {
-        const std::size_t end = std::min(caught.text.find('\n', at), caught.text.size());
-        lines.push_back(caught.text.substr(at, end - at));
-        at = end + 1;
-    }
-    if (caught.status == 0)
-        return lines;
-    return fail(Code::network_setup_failed,
-                lines.empty() ? "the hook's sweep says nothing" : printable(lines.front(), 500));
+    return lines_of_hook(state_path, "sweep");
 }
 
 Status note_denied_by_hook(const state::StateDir& state, const Record& record)

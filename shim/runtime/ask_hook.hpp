@@ -10,19 +10,17 @@
 
 namespace anchorhold::runtime {
 
-// Returns the answers can_seal and can_filter. Both are "no" when the hook cannot be asked.
+// Returns the answers can_seal and can_filter. Both are unknown when the hook cannot be
+// asked.
 std::vector<state::ProbeAnswer> ask_network(const std::string& hook);
 
 // Takes the run's network away; it has the form of an Unplug. Afterwards `record` is what the hook
 // left in the run's folder.
 Status unplug_by_hook(const state::StateDir& state, Record& record);
 
-// Compares what the kernel holds of a live sealed or filtered run with the plan. The hook restores
-// what was taken away and writes down in the record what it found.
-Status restore_by_hook(const state::StateDir& state, const Record& record);
-
-// Does the same for all such runs. Returns a line "KEY: sentence" for each that cannot be
-// restored.
+// Has one hook compare what the kernel holds of all live sealed and filtered runs with their plans.
+// It restores what was taken away, and writes down in the records what it found. Returns a line
+// "KEY: sentence" for each run that does not hold.
 std::vector<std::string> restore_all_by_hook(const state::StateDir& state);
 
 // Removes what belongs to no run that has a folder. Returns a line for each thing removed.

@@ -85,7 +85,11 @@ std::string as_text(const std::vector<state::ProbeAnswer>& answers,
 {
     std::vector<std::vector<std::string>> rows;
     for (const state::ProbeAnswer& answer : answers) {
-        rows.push_back({answer.name, answer.yes ? "yes" : "NO", reason_of(answer)});
+        rows.push_back({answer.name,
+                        answer.yes       ? "yes"
+                        : answer.unknown ? "unknown"
+                                         : "NO",
+                        reason_of(answer)});
         if (!answer.remedy.empty())
             rows.push_back({"", "", "remedy: " + answer.remedy});
     }

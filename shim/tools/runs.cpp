@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `runs` and `show`: the runs on record. Live runs come before ended ones of the same id.
+// `runs` and `show`: the runs on record, and whether what it says of a live one still stands. Live
+// runs come before ended ones of the same id.
+#include "hooks/state/seen.hpp"
 #include "schema/render.hpp"
 #include "shim/tools/tool_list.hpp"
 
@@ -103,6 +105,7 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& 
     if (state) {
         AH_TRY(const auto keys, state->runs(), "list the runs");
         records = live_records(*state, keys, unreadable);
+        std::ranges::for_each(records, state::note_seen);
     }
     output.text = call.json ? as_array(records) : render_runs(records) + unreadable;
     return unreadable.empty() ? 0 : 1;
@@ -125,7 +128,9 @@ Result<Found> find_run(const Session& session, const std::string& name)
 
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(const Found found, find_run(session, call.operands[0]));
+    AH_TRY(Found found, find_run(session, call.operands[0]));
+    if (found.live)
+        state::note_seen(found.record);
     if (call.json) {
         output.text = to_json(found.record);
         return 0;

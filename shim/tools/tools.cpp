@@ -3,6 +3,8 @@
 // and what --help prints.
 #include "shim/tools/tools.hpp"
 
+#include "hooks/state/process.hpp"
+#include "hooks/state/seen.hpp"
 #include "hooks/state/teardown.hpp"
 #include "schema/render.hpp"
 #include "shim/runtime/ask_hook.hpp"
@@ -63,7 +65,24 @@ void take_orphans(const std::string& state_path, state::SweepResult& swept)
         return;
     }
     for (std::string& word : *removed)
-        swept.removed.push_back(std::move(word));
+        (word.starts_with("left ") ? swept.left : swept.removed).push_back(std::move(word));
+}
+
+// Returns a line "KEY: sentence" for each enforced run that does not stand as its record says.
+std::vector<std::string> doubts(const state::StateDir& state)
+{
+    std::vector<std::string> lines;
+    const auto keys = state.runs();
+    for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
+        const auto read = state.read(key);
+        const auto record = read ? *read : std::nullopt;
+        if (!record || record->state != RunState::enforced || !state::is_alive(record->init))
+            continue;
+        const std::string seen = state::look_at_run(*record);
+        if (seen == "its link is gone" || seen == "its link was replaced")
+            lines.push_back(key.text() + ": " + seen);
+    }
+    return lines;
 }
 
 Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& output)
@@ -80,11 +99,15 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& ou
     if (state && !call.dry_run) {
         for (std::string& line : runtime::restore_all_by_hook(*state))
             swept.failed.push_back(std::move(line));
+        for (std::string& line : doubts(*state))
+            swept.failed.push_back(std::move(line));
     }
     for (const std::string& key : swept.removed)
         output.text += (call.dry_run ? "would remove " : "removed ") + key + "\n";
     for (const std::string& line : swept.failed)
         output.text += "left " + printable(line, 500) + "\n";
+    for (const std::string& line : swept.left) // no fault: gc over there looks after it
+        output.text += printable(line, 500) + "\n";
     return swept.failed.empty() ? 0 : 1;
 }
 

@@ -29,19 +29,11 @@ Status write_for_inside(const state::StateDir& state, const RunKey& key, const c
     return {};
 }
 
-// Clears what an earlier run of this id left. Nothing of an earlier boot lives; only who takes its
-// id may say so, gc leaves it alone.
+// Clears what an earlier run of this id left.
 Status clear_leftovers(const state::StateDir& state, const RunKey& key, const Error& taken)
 {
     if (!state.has_run(key))
         return {};
-    AH_TRY(const auto record, state.read(key), "read the run's record");
-    AH_TRY(const std::string boot, state::boot_id(), "read the run's record");
-    if (record && record->boot_id != boot) {
-        return state::abandon(state, key, record->generation,
-                              {Code::delegate_failed, 0, "the host was started anew"},
-                              runtime::unplug_by_hook);
-    }
     AH_TRY(const state::TeardownOutcome left,
            state::teardown(state, key, {}, runtime::unplug_by_hook),
            "clear what an earlier run left");

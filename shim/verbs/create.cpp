@@ -67,24 +67,68 @@ bool is_the_runtimes(const Session& session, const ContainerId& id, const Error&
     return unreadable && left_alone_anyway(session, id);
 }
 
-enum class Mark : std::uint8_t { ours, of_a_neighbour, forged };
+enum class Mark : std::uint8_t {
+    ours,
+    of_a_neighbour, // a live run's, which puts the file back soon
+    stale,          // no live run's: killed, rewritten by a runtime, or of an earlier boot
+    forged,
+};
 
 // Judges the annotation by which our edit marks a config.json. Anybody may write it, so it proves
 // nothing: only a live run of that key and generation whose config.json is this very text makes the
 // file ours, and then it is left as it is. A run of another id in the same bundle is a neighbour:
-// its hook puts the file back in a moment, or, where that fails, its shim.
+// its hook puts the file back in a moment, or, where that fails, its shim. Any other mark is stale:
+// take_turn puts the original back, if one was kept.
 Result<Mark> judge_mark(const state::StateDir& state, std::string_view mark,
-                        const std::string& config, const RunKey& key)
+                        const config::Bundle& bundle, const std::string& config, const RunKey& key)
 {
     const auto named = RunKey::parse(mark.substr(0, mark.find('.')));
     if (!named)
         return Mark::forged;
-    AH_TRY(const auto record, state.read(*named), "read the run's record");
+    const auto read = state.read(*named); // teardown knows what to do with one that is unreadable
+    const auto record = read ? *read : std::nullopt;
+    if (record && record->bundle != bundle.path())
+        return Mark::forged; // podman's precreate hook has no bundle, and keeps no original
     if (!record || (record->state != RunState::planned && record->state != RunState::failed) ||
-        !state::is_alive(record->creator) || mark != run_name(*record) ||
-        record->config_digest != sha256_hex(config))
-        return Mark::forged;
-    return *named == key && record->state == RunState::planned ? Mark::ours : Mark::of_a_neighbour;
+        mark != run_name(*record))
+        return Mark::stale;
+    AH_TRY(const state::Lives lives,
+           state::look_for(record->creator, record->boot_id, record->host_pidns, record->created));
+    if (lives == state::Lives::no)
+        return Mark::stale;
+    if (*named != key)
+        return Mark::of_a_neighbour;
+    return record->state == RunState::planned && record->config_digest == sha256_hex(config)
+               ? Mark::ours
+               : Mark::forged;
+}
+
+// Has the run whose stale mark stands in config.json put the original back, as gc would.
+Status finish_stale_run(const state::StateDir& state, std::string_view mark)
+{
+    AH_TRY(const RunKey key, RunKey::parse(mark.substr(0, mark.find('.'))));
+    const auto read = state.read(key);
+    const auto record = read ? *read : std::nullopt;
+    if (record && mark != run_name(*record))
+        return {}; // a later run's record; it knows nothing of this edit
+    if (record && record->state == RunState::enforced)
+        return state::put_back(state, *record); // the runtime has read the file long since
+    AH_CHECK(state::teardown(state, key, {}, runtime::unplug_by_hook), "clear what a run left");
+    return {};
+}
+
+// Puts the original back in place of a stale edit. First the run's record is asked; where there is
+// none, the original itself says whose it is. Returns false when nothing could be put back.
+Result<bool> heal(const state::StateDir& state, const config::Bundle& bundle, std::string_view mark,
+                  std::optional<state::FileLock>& lock)
+{
+    lock.reset(); // teardown takes it
+    AH_CHECK(finish_stale_run(state, mark));
+    AH_TRY(auto again, bundle.lock(state), "lock the bundle");
+    AH_TRY(const std::string text, bundle.read_config(), "read config.json");
+    if (!text.contains(mark))
+        return true;
+    return bundle.restore_config(mark);
 }
 
 // The result of a turn at the bundle.
@@ -102,6 +146,7 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
     const auto bundle = config::Bundle::open(path);
     // A container that is left alone makes no state directory.
     const auto there = state::StateDir::existing(session.state_path);
+    bool healed = false;
     for (int turn = 0;; ++turn) {
         // Without a lock a config.json that changes is still noticed.
         std::optional<state::FileLock> lock;
@@ -118,17 +163,23 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
         AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
                "open the state directory");
         AH_TRY(const Mark mark,
-               judge_mark(state, *asked.mark, std::string(asked.config.text()), key));
+               judge_mark(state, *asked.mark, asked.bundle, std::string(asked.config.text()), key));
         if (mark == Mark::ours) {
             AH_CHECK(asked.bundle.check_config(), "read config.json");
             return TurnAtBundle{std::move(asked), {}, true};
         }
-        if (mark == Mark::forged || turn == most_turns) {
+        if (mark == Mark::stale && !healed) {
+            healed = true;
+            AH_TRY(const bool restored, heal(state, asked.bundle, *asked.mark, lock),
+                   "put back what a killed run left edited");
+            if (restored)
+                continue;
+        }
+        if (mark == Mark::forged || mark == Mark::stale || turn == most_turns) {
             return fail(Code::invalid_request,
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
-                        "(a config.json that a killed run left edited is put back by anchorhold "
-                        "gc; podman's precreate hook and this runtime are not for the same "
-                        "container)");
+                        "(no original of config.json was kept for it; podman's precreate hook and "
+                        "this runtime are not for the same container)");
         }
         lock.reset(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
@@ -144,8 +195,6 @@ Result<Record> claim(const Session& session, const state::StateDir& state,
     AH_TRY(Record record, prepare::first_record(session, run, id));
     AH_CHECK(state.make_run(key), "make the run's folder");
     AH_CHECK(write_inside(state, key, run.seen));
-    AH_CHECK(state::keep_original(state, key, std::string(run.asked.config.text())),
-             "keep config.json");
     AH_CHECK(state.write(record), "write the record");
     return record;
 }
@@ -228,8 +277,11 @@ Result<int> carry_out(const Session& session, const state::StateDir& state,
         (void)state::abandon(state, key, record.generation, reason, runtime::unplug_by_hook);
         return std::unexpected(std::move(reason));
     };
-    auto written = run.asked.bundle.write_config(std::string(run.asked.config.text()),
-                                                 run.planned.edited.text);
+    auto written = run.asked.bundle.keep_config(record);
+    if (written) {
+        written = run.asked.bundle.write_config(std::string(run.asked.config.text()),
+                                                run.planned.edited.text);
+    }
     turn.reset(); // giving up takes it as well
     if (!written)
         return give_up(std::move(written).error());

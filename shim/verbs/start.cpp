@@ -96,7 +96,9 @@ Result<int> start_container(const Session& session)
     if (found && !run && whose)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(session.invocation));
-    Status fit = run ? check_network_again(*run) : !found ? Status(std::unexpected(found.error())) : whose;
+    Status fit = run      ? check_network_again(*run)
+                 : !found ? Status(std::unexpected(found.error()))
+                          : whose;
     // A container that does not wait any more cannot be started. The runtime says so, and nothing
     // is deleted.
     if (fit || !waits_to_start(session))

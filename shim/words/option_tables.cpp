@@ -11,8 +11,8 @@ constexpr Takes value = Takes::value;
 
 // What is passed on without a verdict of its own: files that the runtime writes or reads for the
 // caller, sockets that the caller gets answers on, and what the shim reads itself (bundle, root,
-// preserve-fds, process, user, cap). no-pivot is among them: with either runtime chroot(2) leads no
-// further out behind it (measured), and both unmount the host's /proc and /sys.
+// preserve-fds, process, user, cap). no-pivot is among them: behind runc chroot(2) leads no further
+// out with it (measured).
 constexpr Verdict passes = Verdict::passes;
 constexpr Verdict channel = Verdict::channel;
 constexpr Verdict by_value = Verdict::opens_devices;

@@ -86,6 +86,8 @@ Record full()
     record.netns = FileIdentity{4, 4026532000};
     record.created = 1767225600;
     record.ended = 1767225601;
+    record.seen = "its link is gone";
+    record.seen_at = 1767225602;
     return record;
 }
 

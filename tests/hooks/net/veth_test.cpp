@@ -103,6 +103,14 @@ TEST_CASE("a pair is made down, its peer in the other namespace, and the host's 
               zeros(sizeof(ifinfomsg)) + " 3=" + hex_name + " " + no_ipv6);
 }
 
+TEST_CASE("the host's end bears the alias that its run gives it")
+{
+    const auto steps = make_veth(a_name, "eth0", 5, "us");
+    REQUIRE(steps.size() == 2);
+    CHECK(steps[0].message == make_veth(a_name, "eth0", 5)[0].message);
+    CHECK(text_of<ifinfomsg>(steps[1]).ends_with(" " + no_ipv6 + "20=757300 "));
+}
+
 TEST_CASE("the container's end is kept without IPv6 by its index")
 {
     CHECK(text_of<ifinfomsg>(without_ipv6(3)) == "keep link 3 without IPv6: 16 " + changing +

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+
 namespace anchorhold::probe_cache_test {
 
 using namespace state;
@@ -103,6 +105,34 @@ TEST_CASE("a clock that went back and a broken file are no answers")
     std::ofstream(state.path() + "/probes.json") << "{";
     host.tell(state, 1000);
     CHECK(host.asked == 3);
+}
+
+TEST_CASE("what a circumstance answered is nobody's answer: it is unknown, and never kept")
+{
+    for (const int number : {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOBUFS, EINTR, ETIMEDOUT}) {
+        const Scratch scratch;
+        const StateDir state = open_state(scratch);
+        Host host;
+        host.answers = {isolates, {"can_relay", false, "make a pipe", number, "", false}};
+        host.answers[1].unknown = is_circumstance(number);
+        CHECK(host.answers[1].unknown);
+        CHECK(host.tell(state, 1000) == host.answers);
+        host.answers = {isolates, relays};
+        CHECK(host.tell(state, 1001) == host.answers);
+        CHECK(host.asked == 2);
+        CHECK(host.tell(state, 1002) == cached(host.answers));
+    }
+    CHECK(!is_circumstance(EPERM)); // the control: this the host says
+    CHECK(!is_circumstance(0));
+}
+
+TEST_CASE("an answer that was read knows from its errno that it is none")
+{
+    const auto read = parse_probe_answers(
+        to_json({key, 77, {{"can_seal", false, "fork", EAGAIN, "", false}, cannot_relay}}));
+    REQUIRE(read);
+    CHECK(read->answers[0].unknown);
+    CHECK(!read->answers[1].unknown);
 }
 
 TEST_CASE("while one probes, the others take the standing answer however old")

@@ -103,7 +103,8 @@ TEST_CASE("a record comes back as it was written, readable by its owner alone")
     CHECK((*read)->creator == record.creator);
     CHECK((*read)->state == RunState::planned);
     CHECK(mode_of(state.run_path(key) + "/record.json") == 0600);
-    CHECK(names_in(state.run_path(key)) == std::vector<std::string>{"inside", "record.json"});
+    CHECK(names_in(state.run_path(key)) ==
+          std::vector<std::string>{"inside", "pidns", "record.json"});
 }
 
 TEST_CASE("a record under another run's key, and one that is none, are errors")
@@ -159,7 +160,7 @@ TEST_CASE("an older generation's folder is replaced, with all that was in it")
     REQUIRE(state.write(a_record(RunState::ended)));
     std::ofstream(state.inside_path(a_key()) + "/enforced") << "old\n";
     REQUIRE(state.make_run(a_key()));
-    CHECK(names_in(state.run_path(a_key())) == std::vector<std::string>{"inside"});
+    CHECK(names_in(state.run_path(a_key())) == std::vector<std::string>{"inside", "pidns"});
     CHECK(names_in(state.inside_path(a_key())).empty());
 }
 
@@ -221,7 +222,7 @@ TEST_CASE("the ended are kept for a day, and not more than 256 of them")
     CHECK(!std::filesystem::exists(ended + "n254"));
     CHECK(std::filesystem::exists(ended + "n253"));
     CHECK(std::filesystem::exists(ended + a_key().text() + "." + a_generation + ".json"));
-    CHECK(names_in(state.run_path(a_key())) == std::vector<std::string>{"inside"});
+    CHECK(names_in(state.run_path(a_key())) == std::vector<std::string>{"inside", "pidns"});
 }
 
 TEST_CASE("the ended are shown newest first; what cannot be read is skipped")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/teardown.hpp"
 #include "schema/sha256.hpp"
-#include "tests/hooks/state/runs.hpp"
+#include "tests/hooks/state/torn.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,67 +10,6 @@
 #include <sys/wait.h>
 
 namespace anchorhold::teardown_test {
-
-using namespace state;
-namespace {
-
-constexpr std::array every_state = {RunState::planned, RunState::enforced, RunState::ended,
-                                    RunState::failed};
-
-void put(const StateDir& state, const Record& record)
-{
-    const auto key = RunKey::parse(record.key);
-    REQUIRE(key);
-    REQUIRE(state.make_run(*key));
-    std::ofstream(state.inside_path(*key) + "/enforced") << record.generation << "\n";
-    REQUIRE(state.write(record));
-}
-
-TeardownOutcome torn(const StateDir& state, std::string_view generation = {}, int which = 0)
-{
-    const auto result = teardown(state, a_key(which), generation);
-    REQUIRE_MESSAGE(result, (result ? "" : result.error().what));
-    return *result;
-}
-
-SweepResult swept(const StateDir& state, Sweep mode, std::size_t limit = 0)
-{
-    const auto result = gc(state, mode, limit);
-    REQUIRE(result);
-    return *result;
-}
-
-// Returns everything below the state directory: names, and the content of files.
-std::vector<std::string> whole(const StateDir& state)
-{
-    std::vector<std::string> lines;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(state.path())) {
-        std::string line = entry.path();
-        if (entry.is_regular_file()) {
-            std::ifstream file(entry.path());
-            line += " " + std::string(std::istreambuf_iterator<char>(file), {});
-        }
-        lines.push_back(line);
-    }
-    std::ranges::sort(lines);
-    return lines;
-}
-
-void check_nothing_left(const StateDir& state)
-{
-    CHECK(names_in(state.path() + "/runs").empty());
-    CHECK(names_in(state.path() + "/locks").empty());
-}
-
-Record last_record(const StateDir& state)
-{
-    const auto ended = state.ended();
-    REQUIRE(ended);
-    REQUIRE(ended->size() == 1);
-    return ended->front();
-}
-
-} // namespace
 
 TEST_CASE("over all states and owners: what has a live owner stays, all else goes and is recorded")
 {
@@ -153,26 +92,6 @@ TEST_CASE("a pid that another process has now is no owner")
     CHECK(torn(state) == TeardownOutcome::removed);
 }
 
-TEST_CASE("what another boot or another pid namespace recorded is left alone")
-{
-    for (const RunState was : every_state)
-        for (const bool other_boot : {false, true}) {
-            const Scratch scratch;
-            const StateDir state = open_state(scratch);
-            Record record = a_record(was);
-            record.creator = somebody_gone();
-            if (other_boot)
-                record.boot_id = "11111111-2222-3333-4444-555555555555";
-            else
-                record.host_pidns.inode += 1;
-            put(state, record);
-            const auto before = whole(state);
-            CHECK(torn(state) == TeardownOutcome::foreign);
-            CHECK(swept(state, Sweep::remove).removed.empty());
-            CHECK(whole(state) == before);
-        }
-}
-
 TEST_CASE("another generation than asked for is not touched")
 {
     const Scratch scratch;
@@ -212,20 +131,6 @@ TEST_CASE("a folder that never got its record is a crash's, unless its lock is h
     CHECK(swept(state, Sweep::remove).removed == std::vector{a_key().text()});
     check_nothing_left(state);
     CHECK(names_in(state.path() + "/ended").empty());
-}
-
-TEST_CASE("a record that cannot be read is left alone and named")
-{
-    const Scratch scratch;
-    const StateDir state = open_state(scratch);
-    REQUIRE(state.make_run(a_key()));
-    std::ofstream(state.run_path(a_key()) + "/record.json") << "{\"schema\": 99}";
-    const auto before = whole(state);
-    CHECK(!teardown(state, a_key()));
-    const SweepResult result = swept(state, Sweep::remove);
-    REQUIRE(result.failed.size() == 1);
-    CHECK(result.failed[0].starts_with(a_key().text() + ": "));
-    CHECK(whole(state) == before);
 }
 
 TEST_CASE("a dry run says what would go and changes nothing")
