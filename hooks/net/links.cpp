@@ -54,6 +54,13 @@ int keep_attribute(const nlattr* attribute, void* data)
         link.mac = text_of_mac({bytes, mnl_attr_get_payload_len(attribute)});
         break;
     }
+    case IFLA_LINK:
+    case IFLA_MASTER:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            break;
+        (mnl_attr_get_type(attribute) == IFLA_LINK ? link.peer : link.master) =
+            mnl_attr_get_u32(attribute);
+        break;
     case IFLA_LINKINFO: return mnl_attr_parse_nested(attribute, keep_kind, &link);
     default: break;
     }

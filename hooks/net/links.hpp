@@ -19,6 +19,8 @@ struct Link {
     std::uint16_t type = 0;   // ARPHRD_*
     std::string mac;          // "06:23:45:67:89:ab"; empty for a link that has none
     bool up = false;          // IFF_UP
+    unsigned peer = 0;        // of a veth: the index of the other end, in that end's namespace
+    unsigned master = 0;      // the index of the bridge, or the like, that it is a port of
     bool is_loopback() const; // lo is the first link of every namespace
     friend bool operator==(const Link&, const Link&) = default;
 };
