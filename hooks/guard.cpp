@@ -15,12 +15,14 @@
 // 7. The record is written if anything in it has changed.
 #include "hooks/confine.hpp"
 #include "hooks/denied.hpp"
+#include "hooks/net/conntrack.hpp"
 #include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"
 #include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
+#include "schema/rules/always_denied.hpp"
 #include "schema/rules/denied_set.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -114,14 +116,43 @@ Status follow_changes(const state::StateDir& state, Record& record, net::Convers
     return before.empty() ? Status() : nft::drop_guests(state, record, std::move(before), deadline);
 }
 
+// Ends the container's connections to what it may not reach any more: a table accepts what is
+// established without asking its list. The next packet of one that is forgotten begins anew, and is
+// refused. Connections of the node's stay, and so do those to the broker.
+Status end_closed_connections(const Record& record, net::Conversations& inside)
+{
+    if (record.posture != Posture::filtered || !record.network || !inside.nftables)
+        return {};
+    const rules::Network& network = *record.network;
+    std::vector<rules::Prefix> others = rules::always_denied(network.pool); // never were reached
+    others.insert(others.end(), network.guest.begin(), network.guest.end());
+    for (const net::Step& request : net::list_connections()) {
+        AH_TRY(const auto messages, inside.nftables->list(request));
+        for (const net::Message& message : messages) {
+            AH_TRY(const auto flow, net::read_flow(message));
+            if (!flow || rules::is_covered(flow->to, others) ||
+                rules::judge(network, flow->to, flow->port, flow->udp).ruling ==
+                    rules::Ruling::allowed)
+                continue;
+            const auto ended = inside.nftables->send({&flow->forget, 1});
+            if (!ended && ended.error().number != ENOENT)
+                return ended;
+        }
+    }
+    return {};
+}
+
 // Loads those tables of an enforced run again, inside and at the host, that do not stand any more.
 Status restore_rules(const state::StateDir& state, Record& record, net::Conversations& inside,
                      const state::Deadline& deadline, Confinement& confined)
 {
     const bool stood = claims(record, verified::drop_table);
     AH_CHECK(ensure_table(inside, inside_plan(record), Moment::starting, stood, confined));
-    if (confined.loaded)
+    if (confined.loaded) {
         rules::begin_denied_anew(record);
+        if (const auto ended = end_closed_connections(record, inside); !ended)
+            confined.notes.push_back("what stood open before may still be: " + ended.error().what);
+    }
     if (!record.network)
         return {};
     AH_TRY(const nft::HostRulesFound held, nft::restore_host_rules(state, record, deadline));

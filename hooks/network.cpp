@@ -15,6 +15,8 @@
 #include "hooks/network.hpp"
 
 #include "hooks/denied.hpp"
+#include "hooks/net/delivered.hpp"
+#include "hooks/net/node_macs.hpp"
 #include "hooks/net/routed.hpp"
 #include "hooks/net/routes.hpp"
 #include "hooks/net/veth.hpp"
@@ -105,25 +107,51 @@ Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules
     return addresses;
 }
 
-// Returns those of the host's own addresses that the table inside must name. On a link of ours
-// these are the ones that the allow list lets through. A short allow list without ranges is asked
-// about one address at a time, because the list of the host's addresses is as long as there are
-// runs.
-Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Record& record)
+// What the table inside must know of the host.
+struct Host {
+    std::vector<rules::Prefix> own;       // its links' addresses
+    std::vector<rules::Prefix> delivered; // what else it delivers to itself
+};
+
+// Leaves out of `delivered` what is always denied, the gateways of runs among it, and what `own`
+// has.
+Result<Host> whole_host(net::Netlink& route, const rules::Prefix& pool)
+{
+    Host host;
+    AH_TRY(host.own, addresses_in(route, pool));
+    const auto never = rules::always_denied(pool);
+    for (const net::Step& request : net::list_delivered()) {
+        AH_TRY(const auto messages, route.list(request));
+        for (const net::Message& message : messages) {
+            AH_TRY(const auto range, net::read_delivered(message));
+            if (range && !rules::is_covered(*range, never) &&
+                std::ranges::find(host.own, *range) == host.own.end() &&
+                std::ranges::find(host.delivered, *range) == host.delivered.end())
+                host.delivered.push_back(*range);
+        }
+    }
+    return host;
+}
+
+// Returns those of the addresses that the host delivers to itself which the table inside must name.
+// On a link of ours these are the ones that the allow list lets through. A short allow list without
+// ranges is asked about one address at a time, because the list of the host's addresses is as long
+// as there are runs.
+Result<Host> look_at_host(net::Netlink& route, const Record& record)
 {
     const rules::Network network = record.network.value_or(rules::Network());
     const bool few = network.allow.size() <= most_asked;
     const auto is_asked = [](const rules::Reach& reach) { return reach.to.is_single(); };
     if (record.technique != Technique::veth || !few ||
         !std::ranges::all_of(network.allow, is_asked))
-        return addresses_in(route, network.pool);
-    std::vector<rules::Prefix> own;
+        return whole_host(route, network.pool);
+    Host host;
     for (const rules::Reach& reach : network.allow) {
         if (!reach.to.is_v4())
             continue; // a link of ours has no way there
         const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
         if (!answers && answers.error().number == EINVAL)
-            return addresses_in(route, network.pool); // a blackhole, or a question not understood
+            return whole_host(route, network.pool); // a blackhole, or a question not understood
         if (!answers && net::is_no_route(answers.error().number))
             continue; // the host has no way there
         AH_CHECK(answers);
@@ -131,9 +159,11 @@ Result<std::vector<rules::Prefix>> own_addresses(net::Netlink& route, const Reco
             continue;
         AH_TRY(const net::RouteAnswer answer, net::read_answer(answers->front()));
         if (answer.type == RTN_LOCAL)
-            own.push_back(reach.to);
+            host.own.push_back(reach.to);
+        if (answer.type == RTN_BROADCAST || answer.type == RTN_ANYCAST)
+            host.delivered.push_back(reach.to);
     }
-    return own;
+    return host;
 }
 
 Status check_forwarding(const rules::Network& network, Record& record)
@@ -191,13 +221,15 @@ Status plug_veth(const state::StateDir& state, const Record& record, rules::Netw
     return inside.route.send({&plain, 1});
 }
 
-Status plug_in_place(rules::Network& network, net::Conversations& inside)
+Status plug_in_place(rules::Network& network, net::Conversations& inside, net::Netlink& route)
 {
     AH_TRY(const auto links, net::links_in(inside.route));
     for (const net::Link& link : links) {
         if (!link.is_loopback())
             network.links.push_back(link.index);
     }
+    AH_TRY(const auto of_host, net::links_in(route));
+    network.node_macs = net::macs_of_node(links, of_host);
     AH_TRY(const auto addresses, addresses_in(inside.route, network.pool));
     const auto denied = rules::always_denied(network.pool);
     for (const rules::Prefix& address : addresses) {
@@ -234,13 +266,15 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
     if (record.posture == Posture::filtered) { // no other posture's table names them
-        AH_TRY(network.node, own_addresses(route, record));
+        AH_TRY(Host host, look_at_host(route, record));
+        network.node = std::move(host.own);
+        network.delivered = std::move(host.delivered);
     }
     if (record.technique == Technique::veth) {
         AH_CHECK(plug_veth(state, record, network, netns, inside, route));
     } else {
         AH_CHECK(net::check_alone(netns)); // another process would be filtered without asking
-        AH_CHECK(plug_in_place(network, inside));
+        AH_CHECK(plug_in_place(network, inside, route));
         AH_CHECK(state.write(record)); // the record names the guests before the host's rules do
     }
     if (record.posture == Posture::filtered)
@@ -262,16 +296,19 @@ Result<bool> look_again(Record& record, net::Conversations& inside, const state:
         });
         std::ranges::sort(network.links);
         std::ranges::sort(network.node, {}, &rules::Prefix::text);
+        std::ranges::sort(network.delivered, {}, &rules::Prefix::text);
         std::ranges::sort(network.guest, {}, &rules::Prefix::text);
         return network;
     };
     rules::Network now = *record.network;
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
-    AH_TRY(now.node, own_addresses(route, record));
+    AH_TRY(Host host, look_at_host(route, record));
+    now.node = std::move(host.own);
+    now.delivered = std::move(host.delivered);
     if (record.technique == Technique::in_place) {
         now.links.clear();
         now.guest.clear();
-        AH_CHECK(plug_in_place(now, inside));
+        AH_CHECK(plug_in_place(now, inside, route));
     }
     if (sorted(now) == sorted(*record.network))
         return false;

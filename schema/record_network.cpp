@@ -168,6 +168,9 @@ Status read_done(json::View object, rules::Network& network)
     }
     AH_CHECK(read_number(object, "link", link_range, network.link));
     AH_CHECK(read_each(object, "node", read_prefix, network.node));
+    const auto mac = [](json::View at) { return at.string(); };
+    AH_CHECK(read_each(object, "node_macs", mac, network.node_macs));
+    AH_CHECK(read_each(object, "delivered", read_prefix, network.delivered));
     AH_CHECK(read_each(object, "guest", read_prefix, network.guest));
     const auto link = [](json::View at) { return read_number<std::uint32_t>(at, link_range); };
     return read_each(object, "links", link, network.links);
@@ -203,6 +206,8 @@ void write_network(json::Writer& out, const rules::Network& network)
     if (network.link != 0)
         out.key("link").integer(network.link);
     write_prefixes(out, "node", network.node);
+    out.strings("node_macs", network.node_macs);
+    write_prefixes(out, "delivered", network.delivered);
     write_prefixes(out, "guest", network.guest);
     write_numbers(out, "links", network.links);
     out.end_object();

@@ -61,6 +61,8 @@ bool read(Asked& asked, std::string_view word, const std::string& value)
         network.deny.push_back(reach_of(value));
     else if (word == "node")
         network.node.push_back(prefix());
+    else if (word == "delivered")
+        network.delivered.push_back(prefix());
     else if (word == "guest")
         network.guest.push_back(prefix());
     else if (word == "link")

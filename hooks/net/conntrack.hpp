@@ -4,6 +4,9 @@
 #pragma once
 
 #include "hooks/net/netlink.hpp"
+#include "schema/rules/destination.hpp"
+
+#include <optional>
 
 namespace anchorhold::net {
 
@@ -20,5 +23,16 @@ struct Connection {
 Step find_connection(const Connection& connection);
 // Says whether the connection is tracked.
 Result<bool> is_tracked(Netlink& netfilter, const Connection& connection);
+
+// A tracked connection by tcp or udp, of either version of IP.
+struct Flow {
+    rules::Prefix to; // whoever answers: behind a DNAT rule, the real one
+    std::uint16_t port = 0;
+    bool udp = false;
+    Step forget; // makes the kernel forget it; ENOENT when it has ended
+};
+std::vector<Step> list_connections();
+// Returns nullopt for another protocol.
+Result<std::optional<Flow>> read_flow(const Message& message);
 
 } // namespace anchorhold::net

@@ -58,6 +58,13 @@ int keep_attribute(const nlattr* attribute, void* data)
         if (mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0)
             link.alias = mnl_attr_get_str(attribute);
         break;
+    case IFLA_LINK:
+    case IFLA_MASTER:
+        if (mnl_attr_validate(attribute, MNL_TYPE_U32) < 0)
+            break;
+        (mnl_attr_get_type(attribute) == IFLA_LINK ? link.peer : link.master) =
+            mnl_attr_get_u32(attribute);
+        break;
     case IFLA_LINKINFO: return mnl_attr_parse_nested(attribute, keep_kind, &link);
     default: break;
     }

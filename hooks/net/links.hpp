@@ -20,6 +20,8 @@ struct Link {
     std::string mac;          // "06:23:45:67:89:ab"; empty for a link that has none
     bool up = false;          // IFF_UP
     std::string alias = {};   // the text that an administrator, or we, gave it
+    unsigned peer = 0;        // of a veth: the index of the other end, in that end's namespace
+    unsigned master = 0;      // the index of the bridge, or the like, that it is a port of
     bool is_loopback() const; // lo is the first link of every namespace
     friend bool operator==(const Link&, const Link&) = default;
 };

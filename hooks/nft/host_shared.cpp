@@ -93,9 +93,9 @@ Steps guest_chains()
             shared_rule("guest").protocol(IPPROTO_ICMPV6).icmp6_type().equals(type).accept());
     }
     steps.push_back(shared_rule("guest").has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED)).accept());
-    steps.push_back(shared_rule("guest").address_is_local().protocol(IPPROTO_TCP).count().reset());
+    steps.push_back(shared_rule("guest").is_delivered_here().protocol(IPPROTO_TCP).count().reset());
     steps.push_back(
-        shared_rule("guest").address_is_local().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
+        shared_rule("guest").is_delivered_here().count().reject(NFT_REJECT_ICMPX_ADMIN_PROHIBITED));
     return steps;
 }
 

@@ -12,7 +12,8 @@
 //                        ip saddr != INSIDE counter drop
 //                        ip saddr INSIDE ip daddr GATEWAY tcp dport PORT accept
 //                        ip daddr GATEWAY tcp flags ack accept
-//                        fib daddr type local counter reject
+//                        fib daddr type { local, broadcast, anycast, multicast }
+//                            counter reject
 //                        ip daddr @ahFILTERED counter reject
 //                        meta protocol ip accept }
 //   }
@@ -26,14 +27,15 @@
 //                         oifname != "ah*" iifname @forwards masquerade }
 //     chain prerouting  { hook prerouting priority -150; ip saddr @guests4 jump guest; ... }
 //     chain guest       { neighbour discovery accept; ct state established accept
-//                         fib daddr type local counter reject }
+//                         fib daddr type { local, broadcast, anycast, multicast }
+//                             counter reject }
 //   }
 //
 // How the rules work:
 //
 // 1. The table inside the container decides what the container may reach. The host's rules see what
-//    that table cannot see, and check the worst cases a second time: is the destination an address
-//    of the host's own, is it a metadata service, is the sender's address the run's own?
+//    that table cannot see, and check the worst cases a second time: would the host deliver it to
+//    itself, is it a metadata service, is the sender's address the run's own?
 // 2. The chain of the run's link asks that. It comes before all NAT, so a DNAT rule of the host has
 //    not yet turned a published port into something else. Which addresses are the host's own is
 //    asked for each packet. Packets of other links never cross this chain.
@@ -124,7 +126,7 @@ void refuse_in(Steps& steps, const OwnNames& own)
 {
     const auto local = [&]() -> Rule {
         return std::move(
-            own.rule().meta(NFT_META_PROTOCOL).equals(htons(ETH_P_IP)).address_is_local());
+            own.rule().meta(NFT_META_PROTOCOL).equals(htons(ETH_P_IP)).is_delivered_here());
     };
     const auto never = [&]() -> Rule {
         return std::move(own.rule().address(Side::destination, Ip::v4).in(own.name));

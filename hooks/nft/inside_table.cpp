@@ -23,11 +23,18 @@
 //    filter on output still sees lo (measured).
 // 3. Sealed adds tcp between the one link and the gateway's broker ports, in all three chains. The
 //    link is named by its index: a link that comes later has another index, whatever its name.
-// 4. Filtered has no postrouting chain, because a list should be asked only once. A DNAT rule
-// cannot
-//    fool it either: it lets through what `fib` calls local after the DNAT, and does not ask to
-//    which link the packet was routed before. Its order is: answers, the broker, what is always
-//    denied, the deny list, the allow list.
+// 4. Filtered asks its list in the output chain, after every DNAT. Its order is: loopback, whose
+//    packet it is, answers, the broker, what is always denied, the deny list, the allow list.
+//    - Loopback is an address and a link. A socket that is bound to a link (SO_BINDTODEVICE) sends
+//      packets for 127.0.0.2 there. A DNAT rule to an address of the container's own routes a
+//      packet again, and output still sees the link of before. So postrouting, which sees the last
+//      link, drops what is local and leaves by another link than lo.
+//    - A packet leaves only with a source that is the container's own, and it is forwarded for
+//      nobody. Binding to any IPv6 address needs no capability. Loopback and link-local sources
+//      only answer the node: the host's rules know a container by its other addresses. A DNAT rule
+//      for 127.0.0.1 needs a source NAT as well, so postrouting asks again what DNAT changed.
+//    - What comes from the node's address is the node's by its MAC as well, where that is known.
+//    - Nothing is broadcast: all of a link's neighbours would hear it, the host among them.
 // 5. Filtered keeps what it denies, but only tcp and udp. Other protocols have no ports, and
 //    their bytes would be read as ports.
 //
@@ -54,6 +61,7 @@ using namespace nft;
 
 constexpr Table table = {NFPROTO_INET};
 constexpr std::uint32_t loopback_index = 1;
+constexpr std::int32_t behind_snat = 200;
 constexpr std::uint8_t tcp = IPPROTO_TCP;
 constexpr std::uint8_t udp = IPPROTO_UDP;
 constexpr std::uint8_t icmp4 = IPPROTO_ICMP;
@@ -76,8 +84,14 @@ void add_chains(Steps& steps, const InsidePlan& plan)
     };
     chain("input", NF_INET_LOCAL_IN);
     chain("output", NF_INET_LOCAL_OUT);
-    if (plan.posture != Posture::filtered)
+    if (plan.posture != Posture::filtered) {
         chain("postrouting", NF_INET_POST_ROUTING);
+        return;
+    }
+    chain("forward", NF_INET_FORWARD);
+    steps.push_back(add_chain(table, "postrouting",
+                              {"filter", NF_INET_POST_ROUTING, behind_snat, NF_ACCEPT, {}},
+                              Making::exclusive));
 }
 
 void refuse_docker_resolver(Steps& steps)
@@ -193,11 +207,23 @@ struct Sets {
     }
 };
 
+// Returns the ranges that are somebody's only on one link. Others may have the same addresses.
+std::vector<rules::Prefix> near_ranges()
+{
+    std::vector<rules::Prefix> ranges;
+    for (const char* const text : {"127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"})
+        ranges.push_back(*rules::Prefix::parse(text, Code::network_setup_failed)); // cannot fail
+    return ranges;
+}
+
 Sets sets_of(const rules::Network& network)
 {
     std::vector<rules::Prefix> never = rules::always_denied(network.pool);
     never.insert(never.end(), network.node.begin(), network.node.end());
+    never.insert(never.end(), network.delivered.begin(), network.delivered.end());
     Sets sets;
+    sets.add("near4", Keys::address4, ranges_of(near_ranges(), Ip::v4));
+    sets.add("near6", Keys::address6, ranges_of(near_ranges(), Ip::v6));
     sets.add("node4", Keys::address4, ranges_of(network.node, Ip::v4));
     sets.add("node6", Keys::address6, ranges_of(network.node, Ip::v6));
     sets.add("never4", Keys::address4, ranges_of(never, Ip::v4));
@@ -219,31 +245,67 @@ void add_sets(Steps& steps, const Sets& sets)
     steps.push_back(add_set(table, {"denied6", Keys::reach6, Kind::denied}, Making::exclusive));
 }
 
+// Begins the rules for packets of the node, one for each MAC that it may have. On a link of ours
+// there is nobody but the node.
+std::vector<Rule> from_node(const InsidePlan& plan)
+{
+    std::vector<Rule> made;
+    for (const std::string& mac : plan.network.node_macs)
+        made.push_back(std::move(inside_rule("input").is_from_mac(mac)));
+    if (made.empty())
+        made.push_back(inside_rule("input"));
+    if (plan.network.subnet)
+        made.front().meta(NFT_META_IIF).equals(plan.link);
+    return made;
+}
+
 void filter_input(Steps& steps, const InsidePlan& plan, const Sets& sets)
 {
     steps.push_back(accept_loopback("input", NFT_META_IIF));
     accept_answers(steps, "input");
     if (!plan.network.subnet)
         accept_discovery(steps, "input", ND_ROUTER_ADVERT);
-    if (sets.has("node4")) { // the node probes the container, and forwards ports to it
-        steps.push_back(
-            inside_rule("input").address(Side::source, Ip::v4).in("node4").count().accept());
-    }
-    if (sets.has("node6")) {
-        steps.push_back(
-            inside_rule("input").address(Side::source, Ip::v6).in("node6").count().accept());
+    for (const auto& [ip, set] : {std::pair(Ip::v4, "node4"), std::pair(Ip::v6, "node6")}) {
+        if (!sets.has(set))
+            continue;
+        for (Rule& from : from_node(plan)) // it probes the container, and forwards ports to it
+            steps.push_back(from.address(Side::source, ip).in(set).count().accept());
     }
     steps.push_back(inside_rule("input").count().drop());
+}
+
+// Accepts what stays in the namespace: on lo, or by a DNAT rule that routes it to lo.
+void accept_local(Steps& steps)
+{
+    steps.push_back(inside_rule("output")
+                        .meta(NFT_META_OIF)
+                        .equals(loopback_index)
+                        .address_is_local()
+                        .accept());
+    steps.push_back(inside_rule("output").is_sent_elsewhere(true).address_is_local().accept());
+}
+
+// Refuses the sources that other links may have as well, and destinations that are no one host's.
+void refuse_near(Steps& steps)
+{
+    Rule near4 = inside_rule("output");
+    near4.is_sent_elsewhere(false).address(Side::source, Ip::v4).in("near4");
+    steps.push_back(near4.count().jump("refuse"));
+    Rule near6 = inside_rule("output");
+    steps.push_back(near6.address(Side::source, Ip::v6).in("near6").count().jump("refuse"));
+    steps.push_back(inside_rule("output").is_delivered_here().count().jump("refuse"));
 }
 
 void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
 {
     refuse_docker_resolver(steps);
-    steps.push_back(inside_rule("output").address_is_local().accept());
-    accept_answers(steps, "output");
-    if (!plan.network.subnet) {
+    accept_local(steps);
+    if (!plan.network.subnet)
         accept_discovery(steps, "output", ND_ROUTER_SOLICIT);
-    } else {
+    steps.push_back(inside_rule("output").source_is_foreign().count().jump("refuse"));
+    accept_answers(steps, "output");
+    refuse_near(steps);
+    if (plan.network.subnet) {
         for (const std::uint16_t port : plan.network.broker_ports)
             steps.push_back(to_broker("output", plan, port).count().accept());
     }
@@ -270,6 +332,13 @@ void filter_output(Steps& steps, const InsidePlan& plan, const Sets& sets)
     if (sets.has("allow6"))
         steps.push_back(inside_rule("output").reach(Ip::v6).in("allow6").count().accept());
     steps.push_back(inside_rule("output").count().jump("refuse"));
+    const auto leaving = [] {
+        return std::move(inside_rule("postrouting").meta(NFT_META_OIF).differs(loopback_index));
+    };
+    steps.push_back(leaving().address_is_local().count().drop());
+    Rule near4 = leaving();
+    near4.is_sent_elsewhere(true).address(Side::source, Ip::v4).in("near4");
+    steps.push_back(near4.count().drop());
 }
 
 Steps filtered_rules(const InsidePlan& plan)

@@ -90,14 +90,21 @@ class Rule {
 public:
     Rule(const Table& table, std::string chain);
 
-    Rule& meta(std::uint32_t key);      // loads a fact about the packet, such as NFT_META_OIF
-    Rule& address(Side side, Ip ip);    // loads an address; only packets of that version match
-    Rule& port(Side side);              // loads a tcp or udp port; test the protocol first
-    Rule& icmp6_type();                 // loads the type; test the protocol first
-    Rule& reach(Ip ip);                 // loads the key of a set of reaches
-    Rule& address_is_local();           // tests that the destination is this namespace's own
-    Rule& acknowledges();               // tests the tcp flag ACK, which a first packet never has
+    Rule& meta(std::uint32_t key);   // loads a fact about the packet, such as NFT_META_OIF
+    Rule& address(Side side, Ip ip); // loads an address; only packets of that version match
+    Rule& port(Side side);           // loads a tcp or udp port; test the protocol first
+    Rule& icmp6_type();              // loads the type; test the protocol first
+    Rule& reach(Ip ip);              // loads the key of a set of reaches
+    Rule& address_is_local();        // tests that the destination is this namespace's own
+    // Tests that this namespace would deliver the packet to itself: the destination is its own, a
+    // broadcast or an anycast address of one of its links, or a multicast group. It asks the
+    // routing table for each packet, so it follows every change of addresses.
+    Rule& is_delivered_here();
+    Rule& is_from_mac(const std::string& mac); // "06:23:45:67:89:ab"; only on such links
+    Rule& source_is_foreign(); // tests that no link of this namespace has the source's address
+    Rule& acknowledges();      // tests the tcp flag ACK, which a first packet never has
     Rule& has_state(std::uint32_t bit); // tests the connection's state; turns tracking on
+    Rule& is_sent_elsewhere(bool is);   // tests whether a DNAT rule changed the connection's target
     template <typename Value> Rule& equals(const Value& value)
     {
         static_assert(std::has_unique_object_representations_v<Value>);
@@ -128,6 +135,8 @@ private:
         void operator()(nftnl_rule* rule) const noexcept;
     };
     nftnl_expr* add(const char* name);
+    Rule& address_type(Side side); // loads it as the routing table has it: RTN_LOCAL
+    Rule& tracked(std::uint32_t key, std::uint32_t bit); // loads a bit of the connection's
     Rule& compare(std::uint32_t operation, const void* data, std::uint32_t size);
     Rule& payload(std::uint32_t base, std::uint32_t offset, std::uint32_t size, std::uint32_t to);
     Rule& version(Ip ip);

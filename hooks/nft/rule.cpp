@@ -4,10 +4,13 @@
 // kinds begin at the same place, the kernel lists the one of 16 bytes, so we use that name too.
 #include "hooks/nft/nft.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <libnftnl/common.h>
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
 
 #include <linux/if_ether.h>
@@ -116,20 +119,68 @@ Rule& Rule::reach(Ip ip)
     return payload(NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, third);
 }
 
-Rule& Rule::address_is_local()
+Rule& Rule::address_type(Side side)
 {
     nftnl_expr* const ask = add("fib");
     nftnl_expr_set_u32(ask, NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE);
-    nftnl_expr_set_u32(ask, NFTNL_EXPR_FIB_FLAGS, NFTA_FIB_F_DADDR);
+    nftnl_expr_set_u32(ask, NFTNL_EXPR_FIB_FLAGS,
+                       side == Side::source ? NFTA_FIB_F_SADDR : NFTA_FIB_F_DADDR);
     nftnl_expr_set_u32(ask, NFTNL_EXPR_FIB_DREG, NFT_REG_1);
-    return equals(std::uint32_t{RTN_LOCAL});
+    return *this;
+}
+
+Rule& Rule::address_is_local()
+{
+    return address_type(Side::destination).equals(std::uint32_t{RTN_LOCAL});
+}
+
+// The kernel compares byte by byte. That is the order of the numbers only below 256.
+Rule& Rule::is_delivered_here()
+{
+    static_assert(RTN_LOCAL + 1 == RTN_BROADCAST && RTN_BROADCAST + 1 == RTN_ANYCAST &&
+                  RTN_ANYCAST + 1 == RTN_MULTICAST);
+    constexpr std::uint32_t first = RTN_LOCAL;
+    constexpr std::uint32_t last = RTN_MULTICAST;
+    return address_type(Side::destination)
+        .compare(NFT_CMP_GTE, &first, sizeof first)
+        .compare(NFT_CMP_LTE, &last, sizeof last);
+}
+
+Rule& Rule::is_from_mac(const std::string& mac)
+{
+    std::array<std::uint8_t, ETH_ALEN> bytes{};
+    const char* const end = mac.data() + mac.size();
+    for (std::size_t i = 0; i < bytes.size(); ++i) // two digits and a colon each
+        (void)std::from_chars(std::min(mac.data() + 3 * i, end),
+                              std::min(mac.data() + 3 * i + 2, end), bytes[i], 16);
+    return meta(NFT_META_IIFTYPE)
+        .equals(std::uint16_t{ARPHRD_ETHER})
+        .payload(NFT_PAYLOAD_LL_HEADER, ETH_ALEN, ETH_ALEN, NFT_REG_1)
+        .equals(bytes);
+}
+
+Rule& Rule::source_is_foreign()
+{
+    return address_type(Side::source).differs(std::uint32_t{RTN_LOCAL});
 }
 
 Rule& Rule::has_state(std::uint32_t bit)
 {
+    return tracked(NFT_CT_STATE, bit).differs(std::uint32_t{0});
+}
+
+Rule& Rule::is_sent_elsewhere(bool is)
+{
+    const std::uint32_t none = 0;
+    Rule& bit = tracked(NFT_CT_STATUS, IPS_DST_NAT);
+    return is ? bit.differs(none) : bit.equals(none);
+}
+
+Rule& Rule::tracked(std::uint32_t key, std::uint32_t bit)
+{
     constexpr std::uint32_t none = 0;
     nftnl_expr* const load = add("ct");
-    nftnl_expr_set_u32(load, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
+    nftnl_expr_set_u32(load, NFTNL_EXPR_CT_KEY, key);
     nftnl_expr_set_u32(load, NFTNL_EXPR_CT_DREG, NFT_REG_1);
     nftnl_expr* const mask = add("bitwise");
     nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
@@ -137,7 +188,7 @@ Rule& Rule::has_state(std::uint32_t bit)
     nftnl_expr_set_u32(mask, NFTNL_EXPR_BITWISE_LEN, sizeof bit);
     nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_MASK, &bit, sizeof bit);
     nftnl_expr_set(mask, NFTNL_EXPR_BITWISE_XOR, &none, sizeof none);
-    return differs(none);
+    return *this;
 }
 
 Rule& Rule::acknowledges()

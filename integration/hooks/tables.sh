@@ -123,7 +123,8 @@ serve nsenter -t "$run" -n -- "${server[@]}" 0.0.0.0 7100
 from_host() { "${peer[@]}" ask tcp=198.18.0.6:7100; }
 check "nobody reaches a listener inside" same silence "$(from_host)"
 in_ns "$run" nft flush ruleset
-in_ns "$run" "$tables" inside "${filtered[@]}" node=198.18.0.5/32 >/dev/null
+index=$(in_ns "$run" cat /proc/net/igmp | awk '$2 == "eth0" { print $1 }')
+in_ns "$run" "$tables" inside "${filtered[@]}" node=198.18.0.5/32 link="$index" >/dev/null
 check "but the node" same hello "$(from_host)"
 
 # A DNAT rule on output, as an engine's: the packet is still said to go to lo.

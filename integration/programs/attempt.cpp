@@ -22,6 +22,7 @@ struct Way {
 constexpr Way ways[] = {
     {"tcp", attempt::tcp},
     {"udp", attempt::udp},
+    {"say", attempt::say},
     {"dns-udp", attempt::dns_udp},
     {"dns-tcp", attempt::dns_tcp},
     {"ping", attempt::ping},

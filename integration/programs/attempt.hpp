@@ -18,6 +18,9 @@ long number_in(const std::string& text);
 // Over IP. `to` is ADDRESS:PORT or [ADDRESS]:PORT.
 Outcome tcp(const std::string& to);
 Outcome udp(const std::string& to);
+// Sends one datagram, which may be broadcast: TEXT@ADDRESS:PORT[@device=LINK][@source=ADDRESS:0].
+// It is bound to the link, or to the source, whosever that is. It got through when it was sent.
+Outcome say(const std::string& text_and_to);
 Outcome dns_udp(const std::string& server);
 Outcome dns_tcp(const std::string& server);
 Outcome ping(const std::string& address);         // ICMP socket of its own kind

@@ -2,6 +2,7 @@
 // Ways out over IP, and the question to the model.
 #include "attempt.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +16,7 @@
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 namespace attempt {
 
@@ -153,6 +155,38 @@ Outcome tcp(const std::string& to)
 Outcome udp(const std::string& to)
 {
     return exchange(connect_to(parse(to), SOCK_DGRAM), "knock");
+}
+
+Outcome say(const std::string& text_and_to)
+{
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at <= text_and_to.size();) {
+        const auto end = std::min(text_and_to.find('@', at), text_and_to.size());
+        words.push_back(text_and_to.substr(at, end - at));
+        at = end + 1;
+    }
+    const Address to = parse(words.at(1));
+    const int one = 1;
+    const int fd = socket(to.storage.ss_family, SOCK_DGRAM, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &one, sizeof one) < 0)
+        return {errno, "socket"};
+    for (std::size_t i = 2; i < words.size(); ++i) {
+        const std::string value = words[i].substr(words[i].find('=') + 1);
+        if (words[i].starts_with("device=") &&
+            setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, value.c_str(),
+                       static_cast<socklen_t>(value.size() + 1)) < 0)
+            return {errno, "SO_BINDTODEVICE"};
+        if (!words[i].starts_with("source="))
+            continue;
+        const Address from = parse(value);
+        const bool v6 = from.storage.ss_family == AF_INET6;
+        if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, &one,
+                       sizeof one) < 0 ||
+            bind(fd, from.get(), from.size) < 0)
+            return {errno, "bind"};
+    }
+    const auto& text = words.front();
+    return {sendto(fd, text.data(), text.size(), 0, to.get(), to.size) < 0 ? errno : 0, ""};
 }
 
 Outcome dns_udp(const std::string& server)

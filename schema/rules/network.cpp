@@ -161,7 +161,7 @@ void compile(const std::vector<AllowRule>& allow, const std::vector<AllowRule>& 
 // Judges a range as well: it is denied if one of its addresses is, and allowed if all of them are.
 Judgement judge(const Network& network, const Prefix& address, std::uint16_t port, bool udp)
 {
-    for (const auto& ranges : {always_denied(network.pool), network.node}) {
+    for (const auto& ranges : {always_denied(network.pool), network.node, network.delivered}) {
         if (const auto rule = overlapping(ranges, address))
             return {Ruling::always_denied, *rule};
     }

@@ -52,12 +52,14 @@ struct Network {
     std::vector<Reach> deny;                 // every `except`, and the policy's `deny`
     std::vector<PinnedName> names;
     // The following are known once the hook has done its work.
-    std::optional<Subnet> subnet;     // of technique veth
-    std::uint32_t link = 0;           // index of the link's end on the host
-    std::vector<Prefix> node;         // the host's own addresses at that time
-    std::vector<Prefix> guest;        // of technique in place: the container's own addresses
-    std::vector<std::uint32_t> links; // indexes of the links in the container's namespace
-    static Prefix default_pool();     // 198.18.0.0/15
+    std::optional<Subnet> subnet;       // of technique veth
+    std::uint32_t link = 0;             // index of the link's end on the host
+    std::vector<Prefix> node;           // the host's own addresses at that time
+    std::vector<std::string> node_macs; // of technique in place: the host's, where they are known
+    std::vector<Prefix> delivered;      // what else the host delivers to itself: broadcast, anycast
+    std::vector<Prefix> guest;          // of technique in place: the container's own addresses
+    std::vector<std::uint32_t> links;   // indexes of the links in the container's namespace
+    static Prefix default_pool();       // 198.18.0.0/15
     friend bool operator==(const Network&, const Network&) = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 
 #include <array>
@@ -49,6 +50,22 @@ Result<Wish> of_policy(const Session& session)
 
 // Returns this host's addresses as of now; the kernel's tables ask for them at each packet (`fib
 // daddr type local`).
+// Adds the address, if it is one of IPv4 or IPv6.
+void add_address(std::vector<rules::Prefix>& addresses, const sockaddr* at)
+{
+    if (at == nullptr || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
+        return;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const void* const bytes =
+        at->sa_family == AF_INET
+            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(at)->sin_addr)
+            : &reinterpret_cast<const sockaddr_in6*>(at)->sin6_addr;
+    ::inet_ntop(at->sa_family, bytes, text.data(), text.size());
+    if (const auto address = rules::Prefix::parse(text.data(), Code::network_setup_failed))
+        addresses.push_back(*address);
+}
+
+// Returns the addresses of this host's links, the broadcast ones included.
 Result<std::vector<rules::Prefix>> own_addresses()
 {
     ifaddrs* first = nullptr;
@@ -58,17 +75,9 @@ Result<std::vector<rules::Prefix>> own_addresses()
         first);
     std::vector<rules::Prefix> addresses;
     for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-        const sockaddr* const at = one->ifa_addr;
-        if (at == nullptr || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
-            continue;
-        std::array<char, INET6_ADDRSTRLEN> text{};
-        const void* const bytes =
-            at->sa_family == AF_INET
-                ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(at)->sin_addr)
-                : &reinterpret_cast<const sockaddr_in6*>(at)->sin6_addr;
-        ::inet_ntop(at->sa_family, bytes, text.data(), text.size());
-        if (const auto address = rules::Prefix::parse(text.data(), Code::network_setup_failed))
-            addresses.push_back(*address);
+        add_address(addresses, one->ifa_addr);
+        if ((one->ifa_flags & IFF_BROADCAST) != 0)
+            add_address(addresses, one->ifa_broadaddr);
     }
     return addresses;
 }

@@ -30,6 +30,8 @@ Network whole_network()
     network.subnet = Subnet{0x0a400004};
     network.link = 4294967295U;
     network.node = {prefix("192.0.2.7"), prefix("fd12::7")};
+    network.node_macs = {"02:00:00:00:00:01"};
+    network.delivered = {prefix("192.0.2.255"), prefix("fd12::")};
     network.guest = {prefix("10.88.0.2")};
     network.links = {1, 2, 4294967295U};
     return network;
@@ -237,6 +239,8 @@ TEST_CASE("a run's network as programs see it")
     ],
     "subnet": "198.18.0.0/30",
     "node": [],
+    "node_macs": [],
+    "delivered": [],
     "guest": [],
     "links": []
   },

@@ -60,7 +60,8 @@ const std::string is_ip = " [ meta load protocol => reg 1 ] [ cmp eq reg 1 0x000
 const std::string is_tcp = " [ meta load l4proto => reg 1 ] [ cmp eq reg 1 0x00000006 ]";
 const std::string saddr = is_ip + " [ payload load 4b @ network header + 12 => reg 1 ]";
 const std::string daddr = is_ip + " [ payload load 4b @ network header + 16 => reg 1 ]";
-const std::string is_local = " [ fib daddr type => reg 1 ] [ cmp eq reg 1 0x00000002 ]";
+const std::string is_delivered = " [ fib daddr type => reg 1 ] [ cmp gte reg 1 0x00000002 ]"
+                                 " [ cmp lte reg 1 0x00000005 ]";
 const std::string reset = " [ reject type 1 code 0 ]";
 const std::string prohibited = " [ reject type 2 code 3 ]";
 const std::string to_broker = saddr + " [ cmp eq reg 1 0x020012c6 ]" + daddr +
@@ -107,8 +108,8 @@ TEST_CASE("a filtered run's link lets through no other sender, and nothing that 
             " [ bitwise reg 1 = ( reg 1 & 0x00000010 ) ^ 0x00000000 ] [ cmp neq reg 1 0x00000000 "
             "]" +
             accepted,
-        in_chain + is_ip + is_local + is_tcp + count + reset,
-        in_chain + is_ip + is_local + count + prohibited,
+        in_chain + is_ip + is_delivered + is_tcp + count + reset,
+        in_chain + is_ip + is_delivered + count + prohibited,
         in_chain + daddr + " [ lookup reg 1 set ah0123456789ab 0x0 ]" + is_tcp + count + reset,
         in_chain + daddr + " [ lookup reg 1 set ah0123456789ab 0x0 ]" + count + prohibited,
         in_chain + is_ip + accepted,
@@ -168,8 +169,8 @@ TEST_CASE("a run in place is told by its addresses, and may answer the host but 
               "rule guest [ ct load state => reg 1 ] [ bitwise reg 1 = ( reg 1 & 0x00000002 ) ^ "
               "0x00000000 ] [ cmp neq reg 1 0x00000000 ]" +
                   accepted,
-              "rule guest" + is_local + is_tcp + count + reset,
-              "rule guest" + is_local + count + prohibited,
+              "rule guest" + is_delivered + is_tcp + count + reset,
+              "rule guest" + is_delivered + count + prohibited,
               "guests4 0a580005",
               "guests6 fd880000000000000000000000000005",
           });

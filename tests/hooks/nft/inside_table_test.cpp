@@ -46,6 +46,7 @@ InsidePlan filtered()
     plan.network.deny = {{prefix("10.1.9.0/24"), {1, 65535, false}},
                          {prefix("fd01::7"), {1, 65535, true}}};
     plan.network.node = {prefix("192.0.2.1"), prefix("fd00::1")};
+    plan.network.delivered = {prefix("192.0.2.255"), prefix("fd00::")};
     return plan;
 }
 
@@ -62,6 +63,7 @@ using Lines = std::vector<std::string>;
 // Parts that several rulesets share, which nft writes in one word each.
 const std::string is_lo_in = " [ meta load iif => reg 1 ] [ cmp eq reg 1 0x00000001 ]";
 const std::string is_lo_out = " [ meta load oif => reg 1 ] [ cmp eq reg 1 0x00000001 ]";
+const std::string not_lo_out = " [ meta load oif => reg 1 ] [ cmp neq reg 1 0x00000001 ]";
 const std::string is_tcp = " [ meta load l4proto => reg 1 ] [ cmp eq reg 1 0x00000006 ]";
 const std::string is_udp = " [ meta load l4proto => reg 1 ] [ cmp eq reg 1 0x00000011 ]";
 const std::string is_icmp = " [ meta load l4proto => reg 1 ] [ cmp eq reg 1 0x00000001 ]";
@@ -90,6 +92,10 @@ std::string is_state(const char* bits)
            " ) ^ 0x00000000 ] [ cmp neq reg 1 0x00000000 ]";
 }
 const std::string established = is_state("0x00000002");
+const std::string is_local = " [ fib daddr type => reg 1 ] [ cmp eq reg 1 0x00000002 ]";
+const std::string dnat = " [ ct load status => reg 1 ] [ bitwise reg 1 = ( reg 1 & 0x00000020 )"
+                         " ^ 0x00000000 ]";
+const std::string is_dnat = dnat + " [ cmp neq reg 1 0x00000000 ]";
 const std::string related = is_state("0x00000004");
 
 std::string in(const char* set)
@@ -179,8 +185,12 @@ TEST_CASE("the table of a filtered run in place is exactly this")
         "table inet anchorhold flags 0",
         "chain input type filter hook 1 prio 0 policy 0",
         "chain output type filter hook 3 prio 0 policy 0",
+        "chain forward type filter hook 2 prio 0 policy 0",
+        "chain postrouting type filter hook 4 prio 200 policy 1",
         "chain refuse",
         "chain remember",
+        "set near4 flags 4 key 4",
+        "set near6 flags 4 key 16",
         "set node4 flags 4 key 4",
         "set node6 flags 4 key 16",
         "set never4 flags 4 key 4",
@@ -203,13 +213,21 @@ TEST_CASE("the table of a filtered run in place is exactly this")
         "rule input" + count + " [ immediate reg 0 drop ]",
         "rule output" + to_docker + is_tcp + reset,
         "rule output" + to_docker + " [ reject type 2 code 1 ]",
-        "rule output [ fib daddr type => reg 1 ] [ cmp eq reg 1 0x00000002 ]" + accepted,
-        "rule output" + established + accepted,
-        "rule output" + related + is_icmp + accepted,
-        "rule output" + related + is_icmp6 + accepted,
+        "rule output" + is_lo_out + is_local + accepted,
+        "rule output" + is_dnat + is_local + accepted,
         "rule output" + icmp6("0x00000085") + accepted,
         "rule output" + icmp6("0x00000087") + accepted,
         "rule output" + icmp6("0x00000088") + accepted,
+        "rule output [ fib saddr type => reg 1 ] [ cmp neq reg 1 0x00000002 ]" + count + refuse,
+        "rule output" + established + accepted,
+        "rule output" + related + is_icmp + accepted,
+        "rule output" + related + is_icmp6 + accepted,
+        "rule output" + dnat + " [ cmp eq reg 1 0x00000000 ]" + saddr + in("near4") + count +
+            refuse,
+        "rule output" + saddr6 + in("near6") + count + refuse,
+        "rule output [ fib daddr type => reg 1 ] [ cmp gte reg 1 0x00000002 ]"
+        " [ cmp lte reg 1 0x00000005 ]" +
+            count + refuse,
         "rule output" + daddr + in("never4") + count + refuse,
         "rule output" + daddr6 + in("never6") + count + refuse,
         "rule output" + reach + in("deny4") + count + refuse,
@@ -217,6 +235,9 @@ TEST_CASE("the table of a filtered run in place is exactly this")
         "rule output" + reach + in("allow4") + count + accepted,
         "rule output" + reach6 + in("allow6") + count + accepted,
         "rule output" + count + refuse,
+        "rule postrouting" + not_lo_out + is_local + count + " [ immediate reg 0 drop ]",
+        "rule postrouting" + not_lo_out + is_dnat + saddr + in("near4") + count +
+            " [ immediate reg 0 drop ]",
         "rule refuse" + count,
         "rule refuse" + is_tcp + " [ immediate reg 0 jump -> remember ]",
         "rule refuse" + is_udp + " [ immediate reg 0 jump -> remember ]",
@@ -248,11 +269,14 @@ TEST_CASE("a filtered run's sets hold its lists, and what is always denied with 
     CHECK(of("denied4 ").empty());
     std::vector<Prefix> never = always_denied(plan.network.pool);
     never.insert(never.end(), plan.network.node.begin(), plan.network.node.end());
+    never.insert(never.end(), plan.network.delivered.begin(), plan.network.delivered.end());
     const auto both =
         nft::ranges_of(never, nft::Ip::v4).size() + nft::ranges_of(never, nft::Ip::v6).size();
     CHECK(of("never4 ").size() + of("never6 ").size() == both);
     CHECK(of("never4 ")[0] == "00000000");
-    CHECK(elements.size() == both + 4 + 4);
+    CHECK(of("near4 ") == Lines{"7f000000", "80000000 end", "a9fe0000", "a9ff0000 end"});
+    CHECK(of("near6 ").size() == 4);
+    CHECK(elements.size() == both + 4 + 4 + 8);
 }
 
 TEST_CASE("a filtered run with a link of ours has its broker and no neighbour discovery")
@@ -265,8 +289,25 @@ TEST_CASE("a filtered run with a link of ours has its broker and no neighbour di
         expected, [](const std::string& line) { return line.contains("set never4 0x0"); });
     expected.insert(at, "rule output" + daddr + " [ cmp eq reg 1 0x010012c6 ]" + is_tcp + dport +
                             " [ cmp eq reg 1 0x0000901f ]" + count + accepted);
+    for (std::string& line : expected) // the node is who sends on the one link
+        if (line.starts_with("rule input") && line.contains("set node"))
+            line.insert(10, " [ meta load iif => reg 1 ] [ cmp eq reg 1 0x00000007 ]");
+    plan.link = 7;
     plan.network.subnet = Subnet{0xc6120000};
     plan.network.broker_ports = {8080};
+    CHECK(ruleset_of(plan).ours == expected);
+}
+
+TEST_CASE("what enters a filtered run in place as the node is the node, by its MAC where known")
+{
+    InsidePlan plan = filtered();
+    Lines expected = ruleset_of(plan).ours;
+    for (std::string& line : expected)
+        if (line.starts_with("rule input") && line.contains("set node"))
+            line.insert(10, " [ meta load iiftype => reg 1 ] [ cmp eq reg 1 0x00000001 ]"
+                            " [ payload load 6b @ link header + 6 => reg 1 ]"
+                            " [ cmp eq reg 1 0x04030206 0x00000605 ]");
+    plan.network.node_macs = {"06:02:03:04:05:06"};
     CHECK(ruleset_of(plan).ours == expected);
 }
 
@@ -341,22 +382,6 @@ TEST_CASE("a table is ours by name and family; every other is somebody's")
     Ruleset ruleset;
     REQUIRE(read_into(ruleset, inside_table(), table));
     CHECK(ruleset == Ruleset{{}, {}, {"ip anchorhold"}});
-}
-
-TEST_CASE("a dormant table is not the table")
-{
-    // NFT_TABLE_F_DORMANT unhooks all chains, so its flags are part of what is compared.
-    alignas(nlmsghdr) std::array<char, 256> buffer{};
-    nlmsghdr* header = mnl_nlmsg_put_header(buffer.data());
-    header->nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE;
-    auto* family = static_cast<nfgenmsg*>(mnl_nlmsg_put_extra_header(header, sizeof(nfgenmsg)));
-    family->nfgen_family = NFPROTO_INET;
-    mnl_attr_put_strz(header, NFTA_TABLE_NAME, "anchorhold");
-    mnl_attr_put_u32(header, NFTA_TABLE_FLAGS, htonl(NFT_TABLE_F_DORMANT));
-    const auto* bytes = reinterpret_cast<const std::byte*>(header);
-    Ruleset ruleset;
-    REQUIRE(read_into(ruleset, inside_table(), Message(bytes, bytes + header->nlmsg_len)));
-    CHECK(ruleset.ours == std::vector<std::string>{"table inet anchorhold flags 1"});
 }
 
 } // namespace anchorhold::inside_table_test

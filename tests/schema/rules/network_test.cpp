@@ -151,6 +151,9 @@ TEST_CASE("the node's own addresses are denied like the always-denied ones")
     CHECK(judged(network, "192.0.2.7", 443) == Judgement{Ruling::always_denied, "192.0.2.7/32"});
     CHECK(judged(network, "2001:db8::7", 443) ==
           Judgement{Ruling::always_denied, "2001:db8::7/128"});
+    network.delivered = {prefix("192.0.2.255")}; // and what else the node delivers to itself
+    CHECK(judged(network, "192.0.2.255", 443) ==
+          Judgement{Ruling::always_denied, "192.0.2.255/32"});
     CHECK(judged(network, "192.0.2.8", 443) == Judgement{Ruling::allowed, "192.0.2.0/24 tcp 443"});
 }
 
