@@ -113,10 +113,15 @@ stays() { # WORDS
     said=$(package --remove anchorhold) && echo "it was removed" && return 1
     contains "$said" "$1" && same_files
 }
-mkdir -p /run/anchorhold/runs/0123456789ab
-echo '{"schema": 99}' >/run/anchorhold/runs/0123456789ab/record.json
-check "a run whose record cannot be read holds it up" stays "unreadable 0123456789ab"
-rm -r /run/anchorhold/runs/0123456789ab
+unread=/run/anchorhold/runs/0123456789ab
+mkdir -p $unread/inside
+echo '{"schema": 99}' >$unread/record.json
+start_ready unshare --mount sh -c "mount --no-mtab --bind $unread/inside /mnt && echo up
+    exec sleep infinity"
+user=$!
+check "a run in use whose record cannot be read holds it up" stays "unreadable 0123456789ab"
+stop $user
+rm -rf $unread
 mkdir -p /run/user/1000/anchorhold/runs/0123456789ab
 check "so does one of a user's" stays /run/user/1000/anchorhold/runs/0123456789ab
 rm -r /run/user

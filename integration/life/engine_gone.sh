@@ -180,7 +180,7 @@ for posture in sealed filtered; do
         "belongs to a run of another pid namespace"
     check "$posture: it stands after that" same "$before" \
         "$(ip -o link show "$link") $(nft --stateless list ruleset)"
-    rm -rf "/run/${delegate:?}/far"
+    rm -rf "/run/${plain_name:?}/far"
     mv "$lab/far.away" "/run/$plain_name/far"
     pkill -KILL -P "$other"
     wait "$other" 2>/dev/null

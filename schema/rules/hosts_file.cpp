@@ -30,6 +30,33 @@ bool is_host_name(std::string_view text)
     return is_host_label(text);
 }
 
+// Takes the first word off a line; empty: there is none.
+std::string_view take_word(std::string_view& line)
+{
+    constexpr std::string_view blanks = " \t\r";
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(blanks));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+// Says whether the text of a hosts file has that name at that address.
+bool has_entry(std::string_view text, std::string_view address, std::string_view name)
+{
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        line = line.substr(0, line.find('#'));
+        if (take_word(line) != address)
+            continue;
+        for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+            if (word == name)
+                return true;
+        }
+    }
+    return false;
+}
+
 } // namespace
 
 std::string hosts_file(const Network& network, std::string_view hostname, std::string_view given)
@@ -45,8 +72,10 @@ std::string hosts_file(const Network& network, std::string_view hostname, std::s
     if (given.empty() && is_host_name(hostname) && !taken)
         text.append("127.0.1.1 ").append(hostname).append("\n");
     for (const PinnedName& pinned : network.names) {
-        for (const std::string& address : pinned.addresses)
-            text.append(address).append(" ").append(pinned.name).append("\n");
+        for (const std::string& address : pinned.addresses) {
+            if (!has_entry(given, address, pinned.name))
+                text.append(address).append(" ").append(pinned.name).append("\n");
+        }
     }
     return text;
 }

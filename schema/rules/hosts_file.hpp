@@ -13,7 +13,8 @@ namespace anchorhold::rules {
 // Writes the text of `given` first: the file that the container would have without us, with the
 // engine's own entries in it. Where there is none, writes loopback and the container's own name at
 // 127.0.1.1 (as Debian does); the own name is left out when it is no host name, or when it is
-// "localhost" or a pinned name. A line for each pinned address follows.
+// "localhost" or a pinned name. A line follows for each pinned address that `given` does not have
+// already.
 std::string hosts_file(const Network& network, std::string_view hostname, std::string_view given);
 
 } // namespace anchorhold::rules

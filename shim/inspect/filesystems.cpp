@@ -112,7 +112,11 @@ Verdict judge(Harmless rule, const Surroundings& around)
     // Not only root: an engine gives cgroups to users (systemd's Delegate=).
     case read_only: return around.writable ? Verdict::voids : Verdict::harmless;
     case Harmless::own_cgroups:
-        return around.writable && !around.own_cgroups ? Verdict::voids : Verdict::harmless;
+        // The host's root owns the files, and nobody in a user namespace without it may write them.
+        // Docker with userns-remap mounts cgroups so.
+        return around.writable && !around.own_cgroups && (!around.own_users || around.delegated)
+                   ? Verdict::voids
+                   : Verdict::harmless;
     case read_only_sys:
         return around.writable && !around.sys_is_read_only ? by_root : Verdict::harmless;
     }

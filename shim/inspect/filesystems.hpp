@@ -45,6 +45,7 @@ struct Surroundings {
     bool own_users = false;        // it lives in a user namespace without the host's root, and no
                                    // idmap lets that namespace's root pass for the host's
     bool own_cgroups = false;      // it has a cgroup namespace of its own
+    bool delegated = false;        // the engine is a user's, to whom cgroups may have been given
     bool sys_is_read_only = false; // linux.readonlyPaths has sys/ of this mount
 };
 

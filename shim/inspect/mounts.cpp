@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/mounts.hpp"
 
+#include "hooks/state/owner.hpp"
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/command_user.hpp"
@@ -68,6 +69,7 @@ Surroundings surroundings(const Mount& mount, const Container& container)
             .host_root = container.host_root,
             .own_users = container.own_users && !mount.is_idmapped(),
             .own_cgroups = container.own_cgroups,
+            .delegated = state::is_rootless(),
             .sys_is_read_only = container.makes_read_only(place + "/sys")};
 }
 

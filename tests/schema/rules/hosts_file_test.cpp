@@ -52,6 +52,8 @@ TEST_CASE("the engine's own entries stay, and ours follow")
     const Network network = pinning({{"pypi.org", {"151.101.0.223"}}});
     CHECK(hosts_file(network, "agent-7", "10.1.2.3 db\n172.17.0.2 agent-7\n") ==
           "10.1.2.3 db\n172.17.0.2 agent-7\n151.101.0.223 pypi.org\n");
+    CHECK(hosts_file(network, "", "151.101.0.223 cdn pypi.org # here\n") ==
+          "151.101.0.223 cdn pypi.org # here\n");
     CHECK(hosts_file(network, "agent-7", "10.1.2.3 db") == "10.1.2.3 db\n151.101.0.223 pypi.org\n");
 }
 

@@ -54,11 +54,12 @@ std::string place_of(const std::string& type)
 
 TEST_CASE("a filesystem is harmless by its own rule, whatever surrounds it")
 {
-    for (unsigned bits = 0; bits < 32; ++bits) {
+    for (unsigned bits = 0; bits < 64; ++bits) {
         const Surroundings around{.writable = (bits & 1) != 0,
                                   .host_root = (bits & 2) != 0,
                                   .own_users = (bits & 4) != 0,
                                   .own_cgroups = (bits & 8) != 0,
+                                  .delegated = (bits & 32) != 0,
                                   .sys_is_read_only = (bits & 16) != 0};
         INFO(bits);
         const Verdict by_root = around.own_users   ? Verdict::harmless
@@ -73,7 +74,9 @@ TEST_CASE("a filesystem is harmless by its own rule, whatever surrounds it")
         CHECK(judge(Harmless::read_only_to_root, around) == unless(!around.writable, by_root));
         CHECK(judge(Harmless::read_only, around) == unless(!around.writable, Verdict::voids));
         CHECK(judge(Harmless::own_cgroups, around) ==
-              unless(!around.writable || around.own_cgroups, Verdict::voids));
+              unless(!around.writable || around.own_cgroups ||
+                         (around.own_users && !around.delegated),
+                     Verdict::voids));
         CHECK(judge(Harmless::read_only_sys, around) ==
               unless(!around.writable || around.sys_is_read_only, by_root));
     }
