@@ -171,8 +171,8 @@ red_but ": granted," judge_granted "in place, from an exec" \
 red check "in place: resolv.conf is ours, and cannot be written" same "nameserver 127.0.0.1
 options timeout:1 attempts:1" "$(in_podman exec place sh -c \
     'echo nameserver 9.9.9.9 >/etc/resolv.conf; cat /etc/resolv.conf' 2>/dev/null)"
-red check "in place: hosts is ours, with the name that was granted" contains \
-    "$(in_podman exec place cat /etc/hosts)" "1.1.1.1 allowed.test"
+check "in place: hosts has the name that was granted" contains \
+    "$(in_podman exec place cat /etc/hosts | tr '\t' ' ')" "1.1.1.1 allowed.test"
 check "in place: and podman's own entries stay" contains "$(in_podman exec place cat /etc/hosts)" given.test
 red check "in place: a privileged exec is refused" contains \
     "$(in_podman exec --privileged place true 2>&1)" "(bundle_voids_posture)"

@@ -19,11 +19,12 @@ remember_kernel
 # A createRuntime hook of the bundle runs before ours, which is the last.
 cat >"$lab/bin/replace" <<CODE
 #!/bin/sh
+while read -r _; do :; done
 PATH=/usr/bin:/bin
 cp $lab/bin/nothing $hook.new && mv $hook.new $hook
 CODE
 chmod 755 "$lab/bin/replace"
-printf '#!/bin/sh\nexit 0\n' >"$lab/bin/nothing"
+printf '#!/bin/sh\nwhile read -r _; do :; done\n' >"$lab/bin/nothing" # crun dies when nobody reads
 chmod 755 "$lab/bin/nothing"
 # Each run in place gets a network of its own, as engines make it.
 made() { # ID FILTER WORD...
