@@ -17,7 +17,7 @@
 #include "hooks/denied.hpp"
 #include "hooks/net/delivered.hpp"
 #include "hooks/net/node_macs.hpp"
-#include "hooks/net/routed.hpp"
+#include "hooks/net/pool_routes.hpp"
 #include "hooks/net/routes.hpp"
 #include "hooks/net/veth.hpp"
 #include "hooks/nft/host_rules.hpp"

@@ -4,7 +4,7 @@
 #include "hooks/net/conntrack.hpp"
 #include "hooks/net/routes.hpp"
 #include "hooks/nft/host_shared.hpp"
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

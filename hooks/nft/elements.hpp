@@ -3,7 +3,7 @@
 // of the two it refuses depends on their order). So the elements made here never overlap. Pure.
 #pragma once
 
-#include "hooks/nft/nft.hpp"
+#include "hooks/nft/messages.hpp"
 #include "schema/rules/network.hpp"
 
 #include <vector>

@@ -4,7 +4,7 @@
 #include "hooks/state/process.hpp"
 
 #include "hooks/nft/host_table.hpp"
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 
 #include <algorithm>
 #include <cerrno>

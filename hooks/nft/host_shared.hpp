@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hooks/nft/host_table.hpp"
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // host's tables does not touch it. Pure: it only makes messages and reads them.
 #pragma once
 
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 #include "schema/posture.hpp"
 
 #include <vector>

@@ -324,6 +324,7 @@ def _(directory):
 @case("a burst of short connections leaves nothing behind")
 def _(directory):
     with Broker(GATEWAY, echo) as broker, relay(directory) as running:
+        eventually(running.waits_for_ever, "it is ready: the pipe to the command is closed")
         base = running.descriptors()
         for _ in range(2000):
             with connect() as client:

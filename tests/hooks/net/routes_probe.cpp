@@ -3,7 +3,7 @@
 // call. integration/hooks/routes.sh uses it: requests that are only compared prove nothing about
 // the kernel that answers them.
 #include "hooks/net/netns.hpp"
-#include "hooks/net/routed.hpp"
+#include "hooks/net/pool_routes.hpp"
 #include "hooks/net/routes.hpp"
 #include "hooks/net/veth.hpp"
 #include "hooks/state/subnets.hpp"

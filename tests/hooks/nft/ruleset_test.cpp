@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/nft/inside_table.hpp"
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -148,7 +148,7 @@ private:
     std::unique_ptr<nftnl_rule, Free> rule_;
 };
 
-// The requests that read. hooks/nft/ruleset.hpp reads their answers.
+// The requests that read. hooks/nft/ruleset_text.hpp reads their answers.
 net::Step list_tables();
 net::Step list_chains(std::uint8_t family); // NFPROTO_UNSPEC means every family
 net::Step list_sets(const Table& table);

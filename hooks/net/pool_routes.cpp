@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/net/routed.hpp"
+#include "hooks/net/pool_routes.hpp"
 
 #include "hooks/net/routes.hpp"
 #include "hooks/state/files.hpp"

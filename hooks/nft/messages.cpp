@@ -4,7 +4,7 @@
 //
 // Rules and elements name their set, and do not use its number in the transaction. The kernel looks
 // for the name first, and finds a set that the same transaction made.
-#include "hooks/nft/nft.hpp"
+#include "hooks/nft/messages.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

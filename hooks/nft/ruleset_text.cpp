@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // No line shows the elements of a denied set, or a counter's number: they change while the run
 // lives and are no part of a plan.
-#include "hooks/nft/ruleset.hpp"
+#include "hooks/nft/ruleset_text.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
 // kernel has. The same code reads both, from the same kind of messages.
 #pragma once
 
-#include "hooks/nft/nft.hpp"
+#include "hooks/nft/messages.hpp"
 #include "schema/rules/network.hpp"
 
 #include <string>
