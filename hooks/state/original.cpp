@@ -235,7 +235,7 @@ Result<FileLock> lock_bundle(const StateDir& state, int directory)
         return fail_errno("look at the bundle", errno);
     return FileLock::take(state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
                               std::to_string(bundle.st_ino),
-                          std::chrono::seconds(2));
+                          std::chrono::seconds(10)); // on a slow host six in line take seconds
 }
 
 Status replace_config(int directory, const std::string& expected, const std::string& text)
