@@ -58,8 +58,10 @@ judge_relayed() { # TITLE FILTER
         "$(in_shell "$2" 'getent ahosts pinned.test | sed -n "s/ *STREAM.*//p"')"
 }
 
-# Whoever asks further leaves a trace: a packet on the link, or one that had no route.
-traces='traces() {
+# Whoever asks further leaves a trace: a packet on the link, or one that had no route. The set-up's
+# own look at the endpoint may still be closing; its last packet is waited for.
+traces='while awk "\$4 ~ /^0[145]$/ { open = 1 } END { exit !open }" /proc/net/tcp; do :; done
+traces() {
     awk "/eth0/ { print \$11 }" /proc/net/dev
     awk "\$1 == \"Ip:\" { print \$13 }" /proc/net/snmp
 }
