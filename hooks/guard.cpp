@@ -14,7 +14,7 @@
 // 6. Only before `start`: the link is checked, and what others plugged in is removed.
 // 7. The record is written if anything in it has changed.
 #include "hooks/confine.hpp"
-#include "hooks/denied.hpp"
+#include "hooks/denied_connections.hpp"
 #include "hooks/net/conntrack.hpp"
 #include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"

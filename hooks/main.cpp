@@ -19,7 +19,7 @@
 //   resolve  prints the addresses of names
 //
 // It needs no environment. It is silent when it worked; else it prints one line.
-#include "hooks/denied.hpp"
+#include "hooks/denied_connections.hpp"
 #include "hooks/orphans.hpp"
 #include "hooks/privileges.hpp"
 #include "hooks/probe_network.hpp"

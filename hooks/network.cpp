@@ -14,8 +14,8 @@
 // find what they expect.
 #include "hooks/network.hpp"
 
-#include "hooks/denied.hpp"
-#include "hooks/net/delivered.hpp"
+#include "hooks/denied_connections.hpp"
+#include "hooks/host_addresses.hpp"
 #include "hooks/net/node_macs.hpp"
 #include "hooks/net/pool_routes.hpp"
 #include "hooks/net/routes.hpp"
@@ -41,8 +41,6 @@
 
 namespace anchorhold {
 namespace {
-
-constexpr std::size_t most_asked = 32; // addresses of an allow list; each question takes 15 us
 
 std::unexpected<Error> changed(const std::string& link, const std::string& what)
 {
@@ -89,81 +87,6 @@ Status check_end(net::Netlink& route, const net::Link& made, std::uint32_t addre
         return changed(where, "it has " + others);
     notes->push_back("link " + where + " has " + others + " beside its own address");
     return {};
-}
-
-// Returns the addresses of a namespace, without the gateways of runs. Those need no rule: the whole
-// pool is denied, and no container is probed from the gateway of another.
-Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules::Prefix& pool)
-{
-    AH_TRY(const auto messages, route.list(net::list_addresses()));
-    std::vector<rules::Prefix> addresses;
-    for (const net::Message& message : messages) {
-        if (net::is_gateway(message, pool))
-            continue;
-        AH_TRY(const auto address, net::read_address(message), "read the addresses");
-        if (address)
-            addresses.push_back(*address);
-    }
-    return addresses;
-}
-
-// What the table inside must know of the host.
-struct Host {
-    std::vector<rules::Prefix> own;       // its links' addresses
-    std::vector<rules::Prefix> delivered; // what else it delivers to itself
-};
-
-// Leaves out of `delivered` what is always denied, the gateways of runs among it, and what `own`
-// has.
-Result<Host> whole_host(net::Netlink& route, const rules::Prefix& pool)
-{
-    Host host;
-    AH_TRY(host.own, addresses_in(route, pool));
-    const auto never = rules::always_denied(pool);
-    for (const net::Step& request : net::list_delivered()) {
-        AH_TRY(const auto messages, route.list(request));
-        for (const net::Message& message : messages) {
-            AH_TRY(const auto range, net::read_delivered(message));
-            if (range && !rules::is_covered(*range, never) &&
-                std::ranges::find(host.own, *range) == host.own.end() &&
-                std::ranges::find(host.delivered, *range) == host.delivered.end())
-                host.delivered.push_back(*range);
-        }
-    }
-    return host;
-}
-
-// Returns those of the addresses that the host delivers to itself which the table inside must name.
-// On a link of ours these are the ones that the allow list lets through. A short allow list without
-// ranges is asked about one address at a time, because the list of the host's addresses is as long
-// as there are runs.
-Result<Host> look_at_host(net::Netlink& route, const Record& record)
-{
-    const rules::Network network = record.network.value_or(rules::Network());
-    const bool few = network.allow.size() <= most_asked;
-    const auto is_asked = [](const rules::Reach& reach) { return reach.to.is_single(); };
-    if (record.technique != Technique::veth || !few ||
-        !std::ranges::all_of(network.allow, is_asked))
-        return whole_host(route, network.pool);
-    Host host;
-    for (const rules::Reach& reach : network.allow) {
-        if (!reach.to.is_v4())
-            continue; // a link of ours has no way there
-        const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
-        if (!answers && answers.error().number == EINVAL)
-            return whole_host(route, network.pool); // a blackhole, or a question not understood
-        if (!answers && net::is_no_route(answers.error().number))
-            continue; // the host has no way there
-        AH_CHECK(answers);
-        if (answers->empty())
-            continue;
-        AH_TRY(const net::RouteAnswer answer, net::read_answer(answers->front()));
-        if (answer.type == RTN_LOCAL)
-            host.own.push_back(reach.to);
-        if (answer.type == RTN_BROADCAST || answer.type == RTN_ANYCAST)
-            host.delivered.push_back(reach.to);
-    }
-    return host;
 }
 
 Status check_forwarding(const rules::Network& network, Record& record)
@@ -266,7 +189,7 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
     if (record.posture == Posture::filtered) { // no other posture's table names them
-        AH_TRY(Host host, look_at_host(route, record));
+        AH_TRY(HostAddresses host, host_addresses(route, record));
         network.node = std::move(host.own);
         network.delivered = std::move(host.delivered);
     }
@@ -302,7 +225,7 @@ Result<bool> look_again(Record& record, net::Conversations& inside, const state:
     };
     rules::Network now = *record.network;
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
-    AH_TRY(Host host, look_at_host(route, record));
+    AH_TRY(HostAddresses host, host_addresses(route, record));
     now.node = std::move(host.own);
     now.delivered = std::move(host.delivered);
     if (record.technique == Technique::in_place) {

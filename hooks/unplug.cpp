@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/unplug.hpp"
 
-#include "hooks/denied.hpp"
+#include "hooks/denied_connections.hpp"
 #include "hooks/elsewhere.hpp"
 #include "hooks/net/links.hpp"
 #include "hooks/nft/host_rules.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/endpoint.hpp"
 
-#include "schema/json/short_form.hpp"
+#include "schema/json/comma_list.hpp"
 #include "schema/rules/destination.hpp"
 
 #include <algorithm>
@@ -191,12 +191,12 @@ Result<std::vector<Endpoint>> read_endpoints(json::View array)
 
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text)
 {
-    if (short_form::is_json(text)) {
+    if (comma_list::is_json(text)) {
         AH_TRY(const json::Document document,
                json::Document::parse(std::string(text), Code::invalid_request));
         return read_endpoints(document.root());
     }
-    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text));
+    AH_TRY(const std::vector<std::string_view> entries, comma_list::entries(text));
     std::vector<Endpoint> endpoints;
     for (const std::string_view entry : entries) {
         AH_TRY(Endpoint endpoint, parse_endpoint(entry));

@@ -5,7 +5,7 @@
 // ceiling.
 #include "schema/request.hpp"
 
-#include "schema/json/short_form.hpp"
+#include "schema/json/comma_list.hpp"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ std::string lowered(std::string_view text)
 // only a reader which folds case or cuts blanks would take for ours.
 Result<std::optional<std::string_view>> our_word(std::string_view key)
 {
-    if (!lowered(short_form::trimmed(key)).starts_with(annotation_prefix))
+    if (!lowered(comma_list::trimmed(key)).starts_with(annotation_prefix))
         return std::nullopt;
     const std::string named = "annotation " + in_quotes(key);
     if (!key.starts_with(annotation_prefix)) {

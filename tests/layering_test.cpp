@@ -68,7 +68,6 @@ const std::map<std::string, std::string> declared_in{
     {"hooks/down.cpp", "hooks/verbs.hpp"},
     {"hooks/guard.cpp", "hooks/verbs.hpp"},
     {"hooks/up.cpp", "hooks/verbs.hpp"},
-    {"hooks/nft/rule.cpp", "hooks/nft/messages.hpp"},
     {"schema/engine/verify_text.cpp", "schema/engine/verify.hpp"},
     {"schema/json/view.cpp", "schema/json/json.hpp"},
     {"schema/json/write.cpp", "schema/json/json.hpp"},

@@ -15,11 +15,12 @@ namespace anchorhold::net {
 struct Link {
     unsigned index = 0;
     std::string name;
-    std::string kind;         // "veth", "sit"; empty for lo and hardware
-    std::uint16_t type = 0;   // ARPHRD_*
-    std::string mac;          // "06:23:45:67:89:ab"; empty for a link that has none
-    bool up = false;          // IFF_UP
-    std::string alias = {};   // the text that an administrator, or we, gave it
+    std::string kind;       // "veth", "sit"; empty for lo and hardware
+    std::uint16_t type = 0; // ARPHRD_*
+    std::string mac;        // "06:23:45:67:89:ab"; empty for a link that has none
+    bool up = false;        // IFF_UP
+    // The text that an administrator, or we, gave it. Designated initializers may leave it out.
+    std::string alias = {};   // NOLINT(readability-redundant-member-init)
     unsigned peer = 0;        // of a veth: the index of the other end, in that end's namespace
     unsigned master = 0;      // the index of the bridge, or the like, that it is a port of
     bool is_loopback() const; // lo is the first link of every namespace

@@ -2,6 +2,7 @@
 #include "hooks/nft/host_shared.hpp"
 
 #include "hooks/nft/elements.hpp"
+#include "hooks/nft/rule.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -62,6 +62,7 @@
 
 #include "hooks/nft/elements.hpp"
 #include "hooks/nft/host_shared.hpp"
+#include "hooks/nft/rule.hpp"
 #include "hooks/nft/ruleset_text.hpp"
 #include "schema/rules/always_denied.hpp"
 

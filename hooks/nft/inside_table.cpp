@@ -43,6 +43,7 @@
 #include "hooks/nft/inside_table.hpp"
 
 #include "hooks/nft/elements.hpp"
+#include "hooks/nft/rule.hpp"
 #include "schema/rules/always_denied.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // Registers: every value is loaded into register 1, of 16 bytes. Only the parts of a reach lie one
 // behind the other in registers of 4 bytes. A register of 16 bytes is four of these. Where both
 // kinds begin at the same place, the kernel lists the one of 16 bytes, so we use that name too.
-#include "hooks/nft/messages.hpp"
+#include "hooks/nft/rule.hpp"
 
 #include <algorithm>
 #include <array>

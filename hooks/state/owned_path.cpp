@@ -5,7 +5,7 @@
 // be read by its first name and judged by its second.
 #include "hooks/state/owned_path.hpp"
 
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 
 #include <array>
 #include <cerrno>

@@ -2,8 +2,8 @@
 #include "hooks/state/probe.hpp"
 
 #include "hooks/state/deadline.hpp"
+#include "hooks/state/file_owner.hpp"
 #include "hooks/state/files.hpp"
-#include "hooks/state/owner.hpp"
 #include "hooks/state/probe_cache.hpp"
 #include "hooks/state/process.hpp"
 

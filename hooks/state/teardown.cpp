@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tears a run down. Everything happens under the run's lock.
 //
-// 1. Ownership: is_foreign() and has_live_owner() decide whether the run may be removed at all.
+// 1. Ownership: judge() decides whether the run may be removed at all.
 // 2. The record is marked ended, or failed if the run never was enforced.
 // 3. The bundle's config.json is put back: the record says where the bundle is.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.

@@ -2,7 +2,7 @@
 // Writes the lines in which `doctor` sums an engine up. Pure.
 #pragma once
 
-#include "schema/engine/standing.hpp"
+#include "schema/engine/doctor_verdict.hpp"
 
 #include <string>
 

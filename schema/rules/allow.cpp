@@ -2,7 +2,7 @@
 #include "schema/rules/allow.hpp"
 
 #include "schema/endpoint.hpp"
-#include "schema/json/short_form.hpp"
+#include "schema/json/comma_list.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -314,12 +314,12 @@ Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
 
 Result<std::vector<AllowRule>> parse_allow(std::string_view text)
 {
-    if (short_form::is_json(text)) {
+    if (comma_list::is_json(text)) {
         AH_TRY(const json::Document document,
                json::Document::parse(std::string(text), Code::invalid_request));
         return read_rules(document.root(), ListKind::allow);
     }
-    AH_TRY(const std::vector<std::string_view> entries, short_form::entries(text));
+    AH_TRY(const std::vector<std::string_view> entries, comma_list::entries(text));
     if (entries.size() > most_rules)
         return fail(Code::invalid_request, "more than " + std::to_string(most_rules) + " entries");
     std::vector<AllowRule> rules;

@@ -36,7 +36,7 @@
 // network namespace, and the grants of sockets.
 #include "shim/edit/seccomp.hpp"
 
-#include "shim/edit/seccomp_profile.hpp"
+#include "shim/edit/seccomp_read.hpp"
 #include "shim/edit/seccomp_rules.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // one that kills is harmless for none. Other machines have other calls, and are not asked.
 #include "shim/edit/seccomp_relay.hpp"
 
-#include "shim/edit/seccomp_profile.hpp"
+#include "shim/edit/seccomp_read.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/endpoint_check.hpp"
 
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 #include "hooks/state/socket_file.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/inspect/command_user.hpp"

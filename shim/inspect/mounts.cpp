@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/mounts.hpp"
 
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/command_user.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/options.hpp"
 
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 
 #include <cstdlib>
 

@@ -48,8 +48,6 @@ Result<Wish> of_policy(const Session& session)
     return Wish{std::move(request), std::move(decision)};
 }
 
-// Returns this host's addresses as of now; the kernel's tables ask for them at each packet (`fib
-// daddr type local`).
 // Adds the address, if it is one of IPv4 or IPv6.
 void add_address(std::vector<rules::Prefix>& addresses, const sockaddr* at)
 {
@@ -65,7 +63,8 @@ void add_address(std::vector<rules::Prefix>& addresses, const sockaddr* at)
         addresses.push_back(*address);
 }
 
-// Returns the addresses of this host's links, the broadcast ones included.
+// Returns the addresses of this host's links as of now, the broadcast ones included. The kernel's
+// tables ask for them at each packet.
 Result<std::vector<rules::Prefix>> own_addresses()
 {
     ifaddrs* first = nullptr;

@@ -5,7 +5,7 @@
 #include "shim/verbs/exec.hpp"
 
 #include "shim/config/bundle.hpp"
-#include "shim/edit/process.hpp"
+#include "shim/edit/exec_process.hpp"
 #include "shim/inspect/descriptors.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/exec_check.hpp"
 
+#include "hooks/state/file_owner.hpp"
 #include "hooks/state/files.hpp"
-#include "hooks/state/owner.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
-#include "shim/edit/process.hpp"
+#include "shim/edit/exec_process.hpp"
 #include "shim/inspect/command_user.hpp"
 #include "shim/inspect/inspection.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/words/command_line.hpp"
 
-#include "shim/words/crun_words.hpp"
 #include "shim/words/option_tables.hpp"
-#include "shim/words/runc_words.hpp"
+#include "shim/words/read_as_crun.hpp"
+#include "shim/words/read_as_runc.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -160,7 +160,7 @@ const OptionAt* Invocation::last(std::string_view name) const
 
 Invocation read_invocation(const std::vector<std::string>& rest, Flavour flavour)
 {
-    Invocation call = flavour == Flavour::crun ? read_crun_words(rest) : read_runc_words(rest);
+    Invocation call = flavour == Flavour::crun ? read_as_crun(rest) : read_as_runc(rest);
     if (call.unknown) {
         if (call.verb == Verb::other)
             assume_worst(rest, call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/engine/standing.hpp"
+#include "schema/engine/doctor_verdict.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

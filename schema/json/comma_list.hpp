@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold::short_form {
+namespace anchorhold::comma_list {
 
 // Returns the text without the blanks and line ends around it; YAML's block texts come with them.
 std::string_view trimmed(std::string_view text);
@@ -20,4 +20,4 @@ bool is_json(std::string_view text);
 // between commas.
 Result<std::vector<std::string_view>> entries(std::string_view text);
 
-} // namespace anchorhold::short_form
+} // namespace anchorhold::comma_list

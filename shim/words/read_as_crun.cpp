@@ -5,7 +5,7 @@
 // - Long names may be shortened as long as only one name fits.
 // - A value in a word of its own may be any word.
 // - The first operand ends the options, because no parser of crun's takes operands.
-#include "shim/words/crun_words.hpp"
+#include "shim/words/read_as_crun.hpp"
 
 #include "shim/words/option_tables.hpp"
 
@@ -128,7 +128,7 @@ std::size_t read_options(const Rest& rest, std::size_t at, const CrunRules& rule
 
 } // namespace
 
-Invocation read_crun_words(const Rest& rest)
+Invocation read_as_crun(const Rest& rest)
 {
     Invocation call;
     call.flavour = Flavour::crun;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/denied.hpp"
+#include "hooks/denied_connections.hpp"
 
 #include "hooks/nft/inside_table.hpp"
 #include "schema/rules/denied_set.hpp"

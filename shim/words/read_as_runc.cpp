@@ -13,7 +13,7 @@
 //
 // Versions of urfave/cli differ in one case only: a value in a word of its own that begins with
 // "-". Such a value counts as not known.
-#include "shim/words/runc_words.hpp"
+#include "shim/words/read_as_runc.hpp"
 
 #include "shim/words/option_tables.hpp"
 
@@ -191,7 +191,7 @@ void read_subcommand(const Rest& rest, Invocation& call)
 
 } // namespace
 
-Invocation read_runc_words(const Rest& rest)
+Invocation read_as_runc(const Rest& rest)
 {
     Invocation call;
     call.flavour = Flavour::runc;

@@ -10,7 +10,7 @@
 //    file. Root inside has that capability over a file whose owner has an id inside. Nobody inside
 //    has it over a file whose owner has none. So we open the file with O_NOATIME: if that is
 //    denied, the owner has no id inside.
-#include "hooks/state/owner.hpp"
+#include "hooks/state/file_owner.hpp"
 
 #include "hooks/state/files.hpp"
 #include "schema/unique_fd.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/edit/seccomp_profile.hpp"
+#include "shim/edit/seccomp_read.hpp"
 
 #include <charconv>
 

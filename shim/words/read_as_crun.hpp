@@ -5,7 +5,7 @@
 
 namespace anchorhold::words {
 
-// Reads `rest` as runc would; called by read_invocation.
-Invocation read_runc_words(const std::vector<std::string>& rest);
+// Reads `rest` as crun would; called by read_invocation.
+Invocation read_as_crun(const std::vector<std::string>& rest);
 
 } // namespace anchorhold::words

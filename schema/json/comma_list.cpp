@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schema/json/short_form.hpp"
+#include "schema/json/comma_list.hpp"
 
-namespace anchorhold::short_form {
+namespace anchorhold::comma_list {
 
 std::string_view trimmed(std::string_view text)
 {
@@ -37,4 +37,4 @@ Result<std::vector<std::string_view>> entries(std::string_view text)
     return found;
 }
 
-} // namespace anchorhold::short_form
+} // namespace anchorhold::comma_list

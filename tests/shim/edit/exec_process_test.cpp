@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/edit/process.hpp"
+#include "shim/edit/exec_process.hpp"
 
 #include <doctest/doctest.h>
 
