@@ -286,15 +286,25 @@ Status StateDir::write_last(Record record) const
     return write(record);
 }
 
+std::string StateDir::ended_path(const Record& record) const
+{
+    return path_ + "/ended/" + run_name(record) + ".json";
+}
+
 Status StateDir::archive(const Record& record) const
 {
     AH_CHECK(write_last(record), "archive the record");
     const std::string from = path_ + "/runs/" + record.key + "/record.json";
-    const std::string ended = path_ + "/ended";
-    const std::string to = ended + "/" + record.key + "." + record.generation + ".json";
+    const std::string to = ended_path(record);
     if (::rename(from.c_str(), to.c_str()) != 0)
         return fail_errno("move the record to " + to, errno);
-    return prune(ended, most_ended + spare_ended);
+    return prune(path_ + "/ended", most_ended + spare_ended);
+}
+
+Status StateDir::archive_refusal(const Record& record) const
+{
+    AH_CHECK(replace_file(ended_path(record), to_json(record), 0600), "archive the refusal");
+    return prune(path_ + "/ended", most_ended + spare_ended);
 }
 
 Status StateDir::drop_old_ended() const

@@ -67,12 +67,15 @@ public:
     // Writes the last record of a run and moves it to ended/. That folder keeps about the newest
     // 256 records. A record older than a day goes at the next drop_old_ended.
     Status archive(const Record& record) const;
+    // Writes the record of a run that was refused before it had a folder.
+    Status archive_refusal(const Record& record) const;
     Status drop_old_ended() const;
     Result<std::vector<Record>> ended() const; // newest first
 
 private:
     explicit StateDir(std::string path) : path_(std::move(path)) {}
     static Result<StateDir> from(std::string path);
+    std::string ended_path(const Record& record) const; // PATH/ended/KEY.GENERATION.json
     std::string path_;
 };
 

@@ -60,6 +60,24 @@ check "show names what it does not find" is_refused_with \
     'anchorhold: show: no run is called "nobody" (invalid_request)' "$runtime" show nobody
 "$runtime" delete --force one
 check "an ended run can still be shown" same "ended" "$("$runtime" show --json one | jq -r .state)"
+name=$("$runtime" show --json one | jq -r '.key + "." + .generation')
+create one
+check "a run of before is shown by KEY.GENERATION, as gc and pods print it" same "ended enforced" \
+    "$("$runtime" show --json "$name" | jq -r .state) $("$runtime" show --json one | jq -r .state)"
+check "runs --ended lists it, and runs does not" same "closed failed
+one ended
+one enforced
+other enforced" "$({ "$runtime" runs --ended && "$runtime" runs; } | awk '$1 != "ID" {print $1, $2}' | sort)"
+"$runtime" delete --force one
+bundle refused '.annotations = {"dev.anchorhold.egress": "none"}' sh
+check "control: a create is refused" is_refused_with \
+    'anchorhold: create refused: annotation dev.anchorhold.egress: "none" is not off, allowlist or open (invalid_request)' \
+    "$runtime" create --bundle "$lab/b/refused" refused
+check "a refusal is on record, with its code" same "refused failed invalid_request" \
+    "$("$runtime" show --json refused | jq -r '[.id, .state, .code] | join(" ")')"
+check "show without ID is of the last run" same "$("$runtime" show refused)" "$("$runtime" show)"
+check "so is denials" same "$("$runtime" denials refused)" "$("$runtime" denials)"
+check "runs --ended has its state" contains "$("$runtime" runs --ended)" "refused  failed"
 
 # ---- gc -----------------------------------------------------------------------------------------
 
@@ -102,7 +120,7 @@ check "check refuses what nobody granted, and says why" same \
     "1 Network: off — confined: no egress|refused: 192.0.2.9 tcp 443, there is no egress" \
     "$(said=$("$runtime" check 192.0.2.9 2>&1); echo "$? ${said//$'\n'/|}")"
 check "a word too many is told the usage" is_refused_with \
-    "anchorhold: runs: usage: anchorhold runs [--json] (invalid_request)" "$runtime" runs --jason
+    "anchorhold: runs: usage: anchorhold runs [--json] [--ended] (invalid_request)" "$runtime" runs --jason
 
 # ---- import -------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ Status refresh(Found& found)
 
 Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(Found found, find_run(session, call.operands[0]));
+    AH_TRY(Found found, find_run(session, call));
     // The record still answers when the kernel cannot be asked. The status tells that it may be
     // old.
     const bool asks = found.live && found.record.network.has_value();

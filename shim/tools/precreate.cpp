@@ -13,9 +13,9 @@
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/tools/tool_list.hpp"
 #include "shim/verbs/claim.hpp"
+#include "shim/verbs/refusal.hpp"
 
 #include <csignal>
-#include <ctime>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -133,24 +133,6 @@ Status clear_planned(const state::StateDir& state, const RunKey& key, const Proc
                           runtime::unplug_by_hook);
 }
 
-// Leaves the reason of a refusal where `show` finds it: podman shows its user only the status of a
-// hook that failed.
-void leave_reason(const state::StateDir& state, const ContainerId& id,
-                  const std::string& generation, const Error& error)
-{
-    Record record;
-    record.key = RunKey::of(no_root, id).text();
-    record.id = id.text();
-    record.root = no_root;
-    record.generation = generation;
-    record.state = RunState::failed;
-    record.sentence = "Network: none, the container was not created";
-    record.code = name_of(error.code);
-    record.reason = error.what;
-    record.created = record.ended = std::time(nullptr);
-    (void)state.archive(record); // the error is told on standard error as well
-}
-
 Result<std::string> plan_in_place(const Session& session, const state::StateDir& state,
                                   const ContainerId& id, const std::string& generation,
                                   const std::string& text)
@@ -162,7 +144,7 @@ Result<std::string> plan_in_place(const Session& session, const state::StateDir&
     AH_CHECK(state.make_run(key), "make the run's folder");
     auto edited = edit_in_place(session, state, id, podman, generation, text);
     if (!edited) {
-        leave_reason(state, id, generation, edited.error());
+        verbs::leave_refusal(state, no_root, id, generation, edited.error());
         (void)state.remove_run(key); // the first error is the story
     }
     return edited;

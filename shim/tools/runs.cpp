@@ -6,6 +6,7 @@
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace anchorhold::tools {
 
@@ -47,12 +48,12 @@ std::string as_array(const std::vector<Record>& records)
 
 bool is_called(const Record& record, std::string_view name)
 {
-    return record.id == name || record.key == name;
+    return record.id == name || record.key == name || run_name(record) == name;
 }
 
 bool is_called_like(const Record& record, std::string_view prefix)
 {
-    return record.id.starts_with(prefix) || record.key.starts_with(prefix);
+    return record.id.starts_with(prefix) || run_name(record).starts_with(prefix);
 }
 
 // Returns the run of that name, else the one that begins so; nothing when there is none. Refuses
@@ -80,6 +81,19 @@ Result<std::optional<Record>> pick(const std::vector<Record>& records, const std
     return fail(Code::invalid_request, in_quotes(name) + " could be several runs:" + keys);
 }
 
+// Two runs of one second are told apart by the start of the processes that made them.
+bool was_made_before(const Record& one, const Record& other)
+{
+    return std::tuple(one.created, one.creator.start) <
+           std::tuple(other.created, other.creator.start);
+}
+
+const Record* made_last(const std::vector<Record>& records)
+{
+    const auto last = std::ranges::max_element(records, was_made_before);
+    return last == records.end() ? nullptr : &*last;
+}
+
 // Returns the containers of a pod: live ones first, then ended ones by time.
 Result<std::vector<Record>> containers_of(const Found& found)
 {
@@ -102,7 +116,10 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& 
            "open the state directory");
     std::vector<Record> records;
     std::string unreadable;
-    if (state) {
+    if (state && call.ended) {
+        AH_TRY(records, state->ended(), "list the ended runs");
+        std::ranges::reverse(records);
+    } else if (state) {
         AH_TRY(const auto keys, state->runs(), "list the runs");
         records = live_records(*state, keys, unreadable);
         std::ranges::for_each(records, state::note_seen);
@@ -111,24 +128,36 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& 
     return unreadable.empty() ? 0 : 1;
 }
 
-Result<Found> find_run(const Session& session, const std::string& name)
+Result<Found> find_run(const Session& session, const ToolCall& call)
 {
     AH_TRY(state::StateDir state, state_of(session));
     AH_TRY(const auto keys, state.runs(), "list the runs");
     std::string unreadable;
-    AH_TRY(auto live, pick(live_records(state, keys, unreadable), name));
-    if (live)
-        return Found{std::move(state), *std::move(live), true};
+    std::vector<Record> live = live_records(state, keys, unreadable);
     AH_TRY(const auto ended, state.ended(), "list the ended runs");
-    AH_TRY(auto found, pick(ended, name));
+    if (call.operands.empty()) {
+        const Record* const alive = made_last(live);
+        const Record* const over = made_last(ended);
+        if (alive == nullptr && over == nullptr)
+            return fail(Code::invalid_request, "no run is on record in " + session.state_path);
+        const bool is_live =
+            over == nullptr || (alive != nullptr && !was_made_before(*alive, *over));
+        return Found{std::move(state), is_live ? *alive : *over, is_live};
+    }
+    const std::string& name = call.operands[0];
+    AH_TRY(auto found, pick(live, name));
+    const bool is_live = found.has_value();
+    if (!is_live) {
+        AH_TRY(found, pick(ended, name));
+    }
     if (!found)
         return fail(Code::invalid_request, "no run is called " + in_quotes(name));
-    return Found{std::move(state), *std::move(found), false};
+    return Found{std::move(state), *std::move(found), is_live};
 }
 
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(Found found, find_run(session, call.operands[0]));
+    AH_TRY(Found found, find_run(session, call));
     if (found.live)
         state::note_seen(found.record);
     if (call.json) {

@@ -14,6 +14,7 @@ namespace anchorhold::tools {
 struct ToolCall {
     bool json = false;
     bool dry_run = false;
+    bool ended = false;
     std::string bundle; // empty: the working directory
     std::string from;   // empty: not given
     std::string config; // of an engine; empty: the engine's own default
@@ -25,7 +26,7 @@ struct ToolCall {
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the decision and the plan for a bundle. Changes nothing but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);
-// Lists the live runs.
+// Lists the live runs, or with --ended the runs that ended or were refused.
 Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the record of a run, live or ended.
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output);
@@ -50,8 +51,9 @@ struct Found {
     Record record;
     bool live = false; // it is in runs/, not in ended/
 };
-// Returns the run with that id or key, or with a prefix that only one has. Refuses
-// (invalid_request) a name that no run or several runs have.
-Result<Found> find_run(const Session& session, const std::string& name);
+// Returns the run that a tool's operand names by id, key or KEY.GENERATION, or by a prefix that
+// only one run has; without an operand the run that was made last. Refuses (invalid_request) a name
+// that no run or several runs have.
+Result<Found> find_run(const Session& session, const ToolCall& call);
 
 } // namespace anchorhold::tools

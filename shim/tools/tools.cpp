@@ -32,6 +32,8 @@ struct ToolOption {
 constexpr std::array tool_options{
     ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
     ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},
+    ToolOption{'e', "--ended", "", "list the runs that ended or were refused, a day long", nullptr,
+               &ToolCall::ended},
     ToolOption{'b', "--bundle", "DIR", "the bundle (default: the working directory)",
                &ToolCall::bundle, nullptr},
     ToolOption{'a', "--bundle", "DIR",
@@ -112,7 +114,8 @@ Result<int> tool_gc(const Session& session, const ToolCall& call, ToolOutput& ou
 }
 
 constexpr std::string_view about_id =
-    "ID is a container's id, a run's key, or a prefix of one run's.\n";
+    "ID is a container's id, a run's KEY or KEY.GENERATION, or a prefix of one run's.\n"
+    "Without it the run that was made last is meant.\n";
 
 constexpr std::string_view about_engine =
     "ENGINE is podman, docker, containerd or crio. RUNTIME is one of its runtimes (handlers);\n"
@@ -126,9 +129,10 @@ constexpr std::array tools{
     Tool{"check", "a", 1, 1, "DEST", tool_check,
          "Says whether DEST would be reachable, and by which rule.",
          "DEST is HOST or HOST:PORT.\n"},
-    Tool{"runs", "j", 0, 0, "", tool_runs, "Lists the live runs.", ""},
-    Tool{"show", "j", 1, 1, "ID", tool_show, "Shows the record of a run, live or ended.", about_id},
-    Tool{"denials", "j", 1, 1, "ID", tool_denials,
+    Tool{"runs", "je", 0, 0, "", tool_runs, "Lists the live runs.", ""},
+    Tool{"show", "j", 0, 1, "[ID]", tool_show, "Shows the record of a run, live or ended.",
+         about_id},
+    Tool{"denials", "j", 0, 1, "[ID]", tool_denials,
          "Lists what a filtered run tried and was refused.", about_id},
     Tool{"verify", "jc", 1, 2, "ENGINE [RUNTIME]", tool_verify,
          "Runs throw-away containers to see whether an engine calls anchorhold.", about_engine},

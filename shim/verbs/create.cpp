@@ -22,6 +22,7 @@
 #include "shim/verbs/claim.hpp"
 #include "shim/verbs/command_lookup.hpp"
 #include "shim/verbs/delete.hpp"
+#include "shim/verbs/refusal.hpp"
 
 #include <array>
 #include <cerrno>
@@ -266,12 +267,18 @@ Result<int> conclude(const Session& session, const state::StateDir& state, const
     return status;
 }
 
-Result<int> carry_out(const Session& session, const state::StateDir& state,
-                      const prepare::PreparedRun& run, std::optional<state::FileLock> turn,
-                      const ContainerId& id)
+// A container that nothing speaks against.
+struct Admitted {
+    prepare::PreparedRun run;
+    state::StateDir state;
+    std::optional<state::FileLock> turn; // held while config.json is being edited
+    Record record;                       // as claimed
+};
+
+Result<int> carry_out(const Session& session, Admitted admitted)
 {
-    const RunKey key = RunKey::of(session.root, id);
-    AH_TRY(const Record record, claim(session, state, run, id));
+    const auto& [run, state, turn, record] = admitted;
+    AH_TRY(const RunKey key, RunKey::parse(record.key));
     const auto give_up = [&](Error reason) -> Result<int> {
         // The first error is the story.
         (void)state::abandon(state, key, record.generation, reason, runtime::unplug_by_hook);
@@ -282,7 +289,7 @@ Result<int> carry_out(const Session& session, const state::StateDir& state,
         written = run.asked.bundle.write_config(std::string(run.asked.config.text()),
                                                 run.planned.edited.text);
     }
-    turn.reset(); // giving up takes it as well
+    admitted.turn.reset(); // giving up takes it as well
     if (!written)
         return give_up(std::move(written).error());
     auto log = runtime::PrivateLog::open(session, state.run_path(key));
@@ -338,19 +345,11 @@ Status check_places(const Session& session, const prepare::PreparedRun& run)
     return owned || owned.error().number == ENOENT ? Status() : owned;
 }
 
-} // namespace
-
-Result<int> create_or_run(const Session& session)
+// Asks everything that may speak against the container, and claims its run. Does not return when
+// the container is the runtime's to judge.
+Result<Admitted> admit(const Session& session, const ContainerId& id, const std::string& generation)
 {
     const words::Invocation& call = session.invocation;
-    if (call.operands.empty() || call.last("help") != nullptr) {
-        return std::unexpected(
-            runtime::exec_runtime(session.runtime, session.rest)); // nothing comes of it
-    }
-    if (call.operands.size() != 1)
-        return fail(Code::invalid_request, "more than one container id");
-    AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
-    AH_TRY(const std::string generation, state::random_generation());
     AH_TRY(TurnAtBundle turn, take_turn(session, id));
     if (turn.edited || (!turn.asked && is_the_runtimes(session, id, turn.asked.error())))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
@@ -374,7 +373,29 @@ Result<int> create_or_run(const Session& session)
     known.insert(known.end(), channels.begin(), channels.end());
     (void)state::gc(state, state::Sweep::remove, swept_at_create,
                     runtime::unplug_by_hook); // a sweep that fails is the next one's work
-    return carry_out(session, state, run, std::move(turn.lock), id);
+    AH_TRY(Record record, claim(session, state, run, id));
+    return Admitted{std::move(run), state, std::move(turn.lock), std::move(record)};
+}
+
+} // namespace
+
+Result<int> create_or_run(const Session& session)
+{
+    const words::Invocation& call = session.invocation;
+    if (call.operands.empty() || call.last("help") != nullptr) {
+        return std::unexpected(
+            runtime::exec_runtime(session.runtime, session.rest)); // nothing comes of it
+    }
+    if (call.operands.size() != 1)
+        return fail(Code::invalid_request, "more than one container id");
+    AH_TRY(const ContainerId id, ContainerId::parse(call.operands[0]));
+    AH_TRY(const std::string generation, state::random_generation());
+    auto admitted = admit(session, id, generation);
+    if (admitted)
+        return carry_out(session, *std::move(admitted));
+    if (const auto state = state::StateDir::open(session.state_path))
+        leave_refusal(*state, session.root, id, generation, admitted.error());
+    return std::unexpected(std::move(admitted).error());
 }
 
 } // namespace anchorhold::verbs
