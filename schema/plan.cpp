@@ -13,6 +13,7 @@ namespace {
 // busy container of its pod.
 constexpr std::int64_t default_cpu_shares = 1024;
 
+const std::vector<std::string> file_options{"bind", "ro", "nosuid", "nodev", "noexec"};
 const std::vector<std::string> directory_options{"rbind", "ro", "nosuid", "nodev", "noexec"};
 
 // Returns the options of the relay's bind mount. The relay must run, so noexec is never among them,
@@ -56,6 +57,8 @@ void plan_look(const RunPaths& paths, bool confined, Plan& plan)
     plan.mounts.push_back(
         {paths.place + "/relay", paths.relay, relay_options(paths.relay_mount_options)});
     plan.mounts.push_back({paths.place + "/run", paths.inside, directory_options});
+    if (!plan.notice.empty())
+        plan.mounts.push_back({plan.notice, paths.inside + "/notice", file_options});
     std::vector<std::string>& argv = plan.command_prefix;
     argv = {paths.place + "/relay", "--inside", paths.place + "/run", "--mark", paths.generation};
     if (confined)
@@ -122,6 +125,13 @@ void plan_confinement(const Request& request, const Decision& decision, const Ru
 
 } // namespace
 
+void add_notice(std::vector<std::pair<std::string, std::string>>& env, const std::string& path)
+{
+    static constexpr std::string_view variable = "ANCHORHOLD_README";
+    if (std::ranges::none_of(env, [](const auto& one) { return one.first == variable; }))
+        env.emplace_back(variable, path);
+}
+
 FirstProcessDuty duty_of(const Request& request, const Decision& decision)
 {
     if (decision.untouched)
@@ -153,6 +163,10 @@ Plan make_plan(const Request& request, const Decision& decision,
     if (!open)
         plan_confinement(request, decision, paths, plan);
     plan.env = request.env;
+    if (!open && request.switches.notice == Notice::file) {
+        plan.notice = paths.place + "/README";
+        add_notice(plan.env, plan.notice);
+    }
     const FirstProcessDuty duty = duty_of(request, decision);
     if (duty != FirstProcessDuty::none)
         plan_look(paths, !open, plan);

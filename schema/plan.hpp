@@ -67,6 +67,9 @@ struct SeccompPlan {
     friend bool operator==(const SeccompPlan&, const SeccompPlan&) = default;
 };
 
+// Adds the variable that holds the path of the notice, ANCHORHOLD_README. A profile's own stays.
+void add_notice(std::vector<std::pair<std::string, std::string>>& env, const std::string& path);
+
 struct Plan {
     NetworkNamespace network = NetworkNamespace::own;
     bool drop_setkey_hook = false; // remove Docker's libnetwork-setkey prestart hook
@@ -85,6 +88,8 @@ struct Plan {
     // Mount our resolv.conf over the one that the engine mounts at /etc/resolv.conf.
     bool cover_resolv_conf = false;
     std::string resolv_conf; // host path of our file
+    // The path, inside, of the file that tells the command what it can reach; empty: there is none.
+    std::string notice;
     std::int64_t extra_pids = 0;
     std::int64_t least_cpu_shares = 0; // lower shares are raised to this; 0: they stay
     // Set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none.

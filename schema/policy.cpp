@@ -89,6 +89,8 @@ Result<Switches> read_switches(json::View object, Switches base)
         read_member(object, "vsock", {{"deny", Vsock::deny}, {"allow", Vsock::allow}}, base.vsock));
     AH_CHECK(
         read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns));
+    AH_CHECK(read_member(object, "notice", {{"file", Notice::file}, {"none", Notice::none}},
+                         base.notice));
     if (const auto at = object.find("relay")) {
         AH_TRY(const std::string word, at->string());
         // Unknown words were refused above.
@@ -133,7 +135,7 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
 {
     AH_CHECK(object.object());
     AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
-                          "dns", "relay", "tcp", "on_broker_lost", "broker_lost_after",
+                          "dns", "notice", "relay", "tcp", "on_broker_lost", "broker_lost_after",
                           "broker_lost_grace", "forwarding"}));
     Profile profile;
     profile.name = object.key();
@@ -305,6 +307,7 @@ Result<Policy> read_policy(json::View root)
                         "voids",
                         "vsock",
                         "dns",
+                        "notice",
                         "relay",
                         "tcp",
                         "on_broker_lost",

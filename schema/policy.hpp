@@ -26,6 +26,10 @@ enum class Dns : std::uint8_t {
     nxdomain, // the relay answers that no name exists
     none,     // nothing of ours answers, and resolv.conf stays
 };
+enum class Notice : std::uint8_t {
+    file, // a file tells the command what it can reach
+    none, // the command is told nothing
+};
 enum class Relay : std::uint8_t {
     automatic, // the command decides, see schema/first_process.hpp
     inside,    // the relay is process 1
@@ -47,6 +51,7 @@ struct Switches {
     Voids voids = Voids::refuse;
     Vsock vsock = Vsock::deny;
     Dns dns = Dns::nxdomain;
+    Notice notice = Notice::file;
     Relay relay = Relay::automatic;
     Tcp tcp = Tcp::gate;
     OnBrokerLost on_broker_lost = OnBrokerLost::keep;

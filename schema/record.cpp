@@ -25,11 +25,12 @@ constexpr std::array<Members<std::string>, 4> names{{
     {"root", &Record::root},
     {"generation", &Record::generation},
 }};
-constexpr std::array<Members<std::string>, 7> sentences{{
+constexpr std::array<Members<std::string>, 8> sentences{{
     {"relay", &Record::relay},
     {"on_broker_lost", &Record::on_broker_lost},
     {"profile", &Record::profile},
     {"pod", &Record::pod},
+    {"notice", &Record::notice},
     {"sentence", &Record::sentence},
     {"code", &Record::code},
     {"reason", &Record::reason},

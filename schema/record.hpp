@@ -46,6 +46,7 @@ struct Record {
     Technique technique = Technique::none;
     std::string relay; // "inside": the relay is process 1; "child": the command is; empty: no relay
     std::string on_broker_lost; // "stop" where the policy says so, else empty
+    std::string notice;         // path, inside, of the file that tells the command; empty: none
     std::string sentence;
     Why why = Why::as_asked;
     std::string code;   // word of the error code when the run failed, else empty

@@ -268,6 +268,7 @@ std::string render_record(const Record& record)
                {"technique", one(std::string(word_for(record.technique)))},
                {"relay", relay_of(record.relay)},
                {"when a broker is lost", one(record.on_broker_lost)},
+               {"told inside", one(record.notice)},
                {"endpoints", endpoint_lines(record.endpoints)},
                {"network", network_lines(record.network)},
                {"denied", denied_lines(record)},
@@ -319,6 +320,7 @@ Facts facts_of(const Plan& plan)
         {"relay", relay_of(plan.relay)},
         {"when a broker is lost", one(plan.on_broker_lost)},
         {"mounts", mounts},
+        {"told inside", one(plan.notice)},
         {"hosts file", when(plan.cover_hosts, "names as they are when the run is created")},
         {"resolv.conf", when(plan.cover_resolv_conf, plan.command_prefix.empty()
                                                          ? "without a resolver behind it"

@@ -36,6 +36,7 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
     record.posture = run.chosen.decision.posture;
     record.technique = run.chosen.decision.technique;
     record.relay = run.planned.plan.relay;
+    record.notice = run.planned.plan.notice;
     record.on_broker_lost = run.planned.plan.on_broker_lost;
     record.why = run.chosen.decision.why;
     record.reason = run.chosen.decision.detail;

@@ -103,7 +103,7 @@ Result<std::string> edit_in_place(const Session& session, const state::StateDir&
     AH_TRY(Record record, prepare::first_record(session, *run, id));
     record.bundle.clear();
     record.creator = podman;
-    AH_CHECK(verbs::write_inside(state, key, run->seen));
+    AH_CHECK(verbs::write_inside(state, key, *run, record));
     AH_CHECK(state.write(record), "write the record");
     return std::move(run->planned.edited.text);
 }

@@ -3,6 +3,7 @@
 
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
+#include "schema/notice.hpp"
 #include "schema/rules/hosts_file.hpp"
 #include "shim/runtime/ask_hook.hpp"
 
@@ -56,8 +57,12 @@ Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key)
     return lock;
 }
 
-Status write_inside(const state::StateDir& state, const RunKey& key, const prepare::SeenRun& seen)
+Status write_inside(const state::StateDir& state, const RunKey& key,
+                    const prepare::PreparedRun& run, const Record& record)
 {
+    const prepare::SeenRun& seen = run.seen;
+    const Record& network = run.chosen.joins_pod() ? *run.chosen.pod.holder : record;
+    AH_CHECK(write_for_inside(state, key, "notice", notice_text(record, network)));
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
     if (!seen.network)
         return {};

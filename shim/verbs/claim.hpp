@@ -2,7 +2,7 @@
 // A run's place in the state directory, before its record is written.
 #pragma once
 
-#include "shim/prepare/seen.hpp"
+#include "shim/prepare/prepare.hpp"
 
 namespace anchorhold::verbs {
 
@@ -10,8 +10,9 @@ namespace anchorhold::verbs {
 // (invalid_request) while a run of this id lives.
 Result<state::RunLock> take_id(const state::StateDir& state, const RunKey& key);
 
-// Writes the files of ours that the container gets to see: resolv.conf and hosts. The run's folder
-// is there already.
-Status write_inside(const state::StateDir& state, const RunKey& key, const prepare::SeenRun& seen);
+// Writes the files of ours that the container gets to see: resolv.conf, hosts and the notice. The
+// run's folder is there already.
+Status write_inside(const state::StateDir& state, const RunKey& key,
+                    const prepare::PreparedRun& run, const Record& record);
 
 } // namespace anchorhold::verbs

@@ -195,7 +195,7 @@ Result<Record> claim(const Session& session, const state::StateDir& state,
     AH_TRY(const state::RunLock lock, take_id(state, key));
     AH_TRY(Record record, prepare::first_record(session, run, id));
     AH_CHECK(state.make_run(key), "make the run's folder");
-    AH_CHECK(write_inside(state, key, run.seen));
+    AH_CHECK(write_inside(state, key, run, record));
     AH_CHECK(state.write(record), "write the record");
     return record;
 }
@@ -349,7 +349,6 @@ Status check_places(const Session& session, const prepare::PreparedRun& run)
 // the container is the runtime's to judge.
 Result<Admitted> admit(const Session& session, const ContainerId& id, const std::string& generation)
 {
-    const words::Invocation& call = session.invocation;
     AH_TRY(TurnAtBundle turn, take_turn(session, id));
     if (turn.edited || (!turn.asked && is_the_runtimes(session, id, turn.asked.error())))
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
@@ -359,7 +358,7 @@ Result<Admitted> admit(const Session& session, const ContainerId& id, const std:
            prepare::prepare(session, *std::move(turn.asked), id, generation));
     if (run.is_untouched())
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
-    if (call.verb == words::Verb::restore) {
+    if (session.invocation.verb == words::Verb::restore) {
         return fail(Code::posture_unavailable,
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
@@ -367,7 +366,7 @@ Result<Admitted> admit(const Session& session, const ContainerId& id, const std:
     AH_CHECK(check_places(session, run));
     AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
            "open the state directory");
-    AH_TRY(const unsigned handed, inspect::count_handed(call));
+    AH_TRY(const unsigned handed, inspect::count_handed(session.invocation));
     AH_TRY(const auto channels, inspect::check_descriptors(handed));
     auto& known = run.seen.inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());

@@ -34,6 +34,8 @@ Plan exec_plan(const Session& session, const Record& record)
         if (const Profile* const profile = session.policy->find(record.profile))
             plan.env = profile->env;
     }
+    if (!record.notice.empty())
+        add_notice(plan.env, record.notice);
     return plan;
 }
 

@@ -85,6 +85,8 @@ inline Plan confined()
     plan.strip_net_caps = true;
     plan.strip_proxies = true;
     plan.seccomp = {true, true};
+    plan.notice = "/dev/anchorhold/README";
+    plan.env = {{"ANCHORHOLD_README", plan.notice}};
     return plan;
 }
 
@@ -97,6 +99,9 @@ inline std::vector<MountEdit> model_mounts()
              // Never noexec, and no flag twice.
              {"bind", "ro", "nosuid", "nodev", "noatime"}},
             {"/dev/anchorhold/run", "/run/anchorhold/runs/0123456789ab/inside", of_directory},
+            {"/dev/anchorhold/README",
+             "/run/anchorhold/runs/0123456789ab/inside/notice",
+             {"bind", "ro", "nosuid", "nodev", "noexec"}},
             {"/dev/anchorhold/endpoint/model", "/run/brokers/42", of_directory}};
 }
 

@@ -170,6 +170,7 @@ TEST_CASE("a whole record as programs see it")
   "on_broker_lost": "",
   "profile": "",
   "pod": "",
+  "notice": "",
   "sentence": "",
   "code": "",
   "reason": "",
