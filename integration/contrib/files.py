@@ -46,7 +46,11 @@ def parse(path):
 
 
 POLICIES = [path for path in files(".json") if os.path.basename(path).startswith("policy")]
-TOML = files(".toml") + ["crio/anchorhold.conf", "podman/anchorhold.conf"]
+TOML = files(".toml") + [
+    "crio/anchorhold.conf",
+    "podman/anchorhold.conf",
+    "podman/anchorhold-hook.conf",
+]
 
 for document in files(".json") + files(".yaml") + TOML:
 

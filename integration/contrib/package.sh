@@ -56,6 +56,7 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/share/doc/anchorhold/examples/crio/anchorhold.conf
 ./usr/share/doc/anchorhold/examples/docker/daemon.json
 ./usr/share/doc/anchorhold/examples/podman/README.md
+./usr/share/doc/anchorhold/examples/podman/anchorhold-hook.conf
 ./usr/share/doc/anchorhold/examples/podman/anchorhold.conf
 ./usr/share/doc/anchorhold/examples/podman/hooks.d/anchorhold.json
 ./usr/share/doc/anchorhold/examples/policy.example.json

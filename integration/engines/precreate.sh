@@ -100,4 +100,29 @@ check "a config.json that says no id is refused" contains \
 check "and half of one" contains "$(head -c 500 "$lab/config.given" | alone 2>&1)" config_ambiguous
 "$lab/bin/anchorhold" --ah-state "$lab/state" gc >/dev/null
 check "nothing is left of those" nothing_left
+
+# ---- where contrib/podman/README.md has it installed ----------------------------------------------
+
+# In the laboratory's own /etc; the hook then has its policy and its state where an installation has.
+if only_where overlay "C-11 the hook where the manual puts it is called"; then
+    mkdir "$lab/etc" "$lab/etc.work"
+    mount -t overlay -o "lowerdir=/etc,upperdir=$lab/etc,workdir=$lab/etc.work" overlay /etc
+    mkdir -p /etc/anchorhold /etc/containers/{oci/hooks.d,containers.conf.d}
+    cp "$lab/policy.json" /etc/anchorhold
+    mv "$lab/containers.conf" /etc/containers/containers.conf.d/50-lab.conf
+    unset CONTAINERS_CONF
+    sed "s,/usr/local/bin,$lab/bin," "$lab/podman/hooks.d/anchorhold.json" >/etc/containers/oci/hooks.d/anchorhold.json
+    installed() { # what a container that asks for no network reaches, and its record's posture
+        local word
+        rm -rf /run/anchorhold/ended
+        word=$(podman_run --rm --runtime plain --network host --annotation dev.anchorhold.egress=off \
+            localhost/cell:1 attempt tcp=203.0.113.2:7000)
+        settle
+        echo "$(cut -d' ' -f2 <<<"$word" | head -1) $(cat /run/anchorhold/ended/*.json 2>/dev/null | jq -r .posture)"
+    }
+    check "without its drop-in podman does not read that folder" same "reached: " "$(installed)"
+    cp "$lab/podman/anchorhold-hook.conf" /etc/containers/containers.conf.d
+    check "C-11 the hook where the manual puts it is called" same "refused: severed" "$(installed)"
+    umount /etc
+fi
 finish

@@ -65,7 +65,7 @@ drop_in=/etc/containers/containers.conf.d/50-site.conf
 engine /usr/local/bin/podman
 check "podman: not told is no, and no failure" is podman 0 false "" ""
 check "podman: and says what to copy" same "podman no not told of anchorhold; copy \
-contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this" "$(row podman)"
+contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says" "$(row podman)"
 check "podman: is found in /usr/local/bin" same /usr/local/bin/podman "$(of podman .program)"
 echo "# anchorhold = [\"$bin\"]" | write /etc/containers/containers.conf
 check "podman: a comment tells it nothing" is podman 0 false "" ""
@@ -112,6 +112,18 @@ mkdir "$lab/other" && cp -r "$lab/bin" "$lab/libexec" "$lab/other"
 printf '[engine.runtimes]\nx = ["%s"]\n' "$lab/other/bin/anchorhold" | write $drop_in
 check "podman: another installation of ours is none of our business" is podman 0 true "x $drop_in" ""
 rm -r "$lab/other"
+
+clear_host
+engine /usr/local/bin/podman
+hook=/etc/containers/oci/hooks.d/anchorhold.json
+sed "s,/usr/local/bin,$lab/bin," "$lab/podman/hooks.d/anchorhold.json" | write $hook
+check "podman: a hook where podman does not look" is podman 1 false "" "hook_not_read $hook"
+write /etc/containers/containers.conf.d/anchorhold-hook.conf <"$lab/podman/anchorhold-hook.conf"
+check "podman: told by its hook" is podman 0 true "" ""
+check "podman: that hook is named" same "podman yes hook $hook; whether it is called: anchorhold verify podman" \
+    "$(row podman)"
+sed -i "s,$lab/bin,/nonexistent," $hook
+check "podman: a hook whose program is not there" is podman 1 false "" "shim_missing $hook"
 
 # ---- Docker -------------------------------------------------------------------------------------
 

@@ -12,14 +12,35 @@ namespace anchorhold::engine {
 namespace {
 
 constexpr std::array<std::string_view, 4> engine_words{"podman", "docker", "containerd", "crio"};
-constexpr std::array<std::string_view, fault_kinds> fault_words{
-    "engine_unusable", "config_unreadable",  "no_handler",        "wrong_section",
-    "key_misspelt",    "not_effective",      "no_binary",         "other_program",
-    "handler_unknown", "handler_misspelt",   "shim_missing",      "shim_unsafe",
-    "shim_other",      "options_wrong",      "policy_missing",    "policy_unreadable",
-    "profile_unknown", "profile_not_chosen", "pods_not_expected", "annotations_dropped",
-    "no_record",       "leaves_no_record",   "wrong_profile",     "wrong_state",
-    "run_refused",     "run_failed",         "not_run",           "left_over"};
+constexpr std::array<std::string_view, fault_kinds> fault_words{"engine_unusable",
+                                                                "config_unreadable",
+                                                                "no_handler",
+                                                                "wrong_section",
+                                                                "key_misspelt",
+                                                                "hook_not_read",
+                                                                "not_effective",
+                                                                "no_binary",
+                                                                "other_program",
+                                                                "handler_unknown",
+                                                                "handler_misspelt",
+                                                                "shim_missing",
+                                                                "shim_unsafe",
+                                                                "shim_other",
+                                                                "options_wrong",
+                                                                "policy_missing",
+                                                                "policy_unreadable",
+                                                                "profile_unknown",
+                                                                "profile_not_chosen",
+                                                                "pods_not_expected",
+                                                                "annotations_dropped",
+                                                                "no_record",
+                                                                "leaves_no_record",
+                                                                "wrong_profile",
+                                                                "wrong_state",
+                                                                "run_refused",
+                                                                "run_failed",
+                                                                "not_run",
+                                                                "left_over"};
 
 std::optional<json::View> at(json::View view, std::initializer_list<std::string_view> keys)
 {
@@ -105,6 +126,8 @@ void read_podman(json::View root, Layers& layers)
     }
     if (const auto list = at(root, {"engine", "runtime_supports_json"}))
         layers.json_capable = texts(list);
+    if (const auto list = at(root, {"engine", "hooks_dir"}))
+        layers.setup.hook_dirs = texts(list);
 }
 
 void note_podman(EngineSetup& setup, const std::vector<std::string>& json_capable)
@@ -240,10 +263,10 @@ void say_if_none(EngineSetup& setup)
     const bool told = std::ranges::any_of(setup.handlers, &Handler::ours) || !setup.faults.empty();
     if (told)
         return;
-    // podman has no service to restart. It may also know us by a hook, and then needs no runtime.
+    // podman has no service to restart. A hook makes up for a runtime, see add_hooks.
     const std::string remedy =
         setup.engine == Engine::podman
-            ? "copy contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this"
+            ? "copy contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says"
             : "copy from contrib/" + std::string(word_for(setup.engine)) + ", then restart it";
     setup.faults.push_back({.kind = FaultKind::no_handler,
                             .handler = {},
@@ -284,6 +307,11 @@ bool EngineSetup::has_fault(FaultKind kind, std::string_view handler) const
 {
     return std::ranges::any_of(
         faults, [&](const Fault& fault) { return fault.kind == kind && fault.handler == handler; });
+}
+
+bool EngineSetup::has_kind(FaultKind kind) const
+{
+    return std::ranges::find(faults, kind, &Fault::kind) != faults.end();
 }
 
 bool names_us(std::string_view program)

@@ -24,6 +24,7 @@ enum class FaultKind : std::uint8_t {
     no_handler,          // it does not name us
     wrong_section,       // it names us at a place that the engine does not read
     key_misspelt,        // the section is right, the key is not
+    hook_not_read,       // podman does not look into the folder of the hook that names us
     not_effective,       // it names us in the right place, but the engine does not know of it
     no_binary,           // a runtime with our name has no program: plain runc runs
     other_program,       // a runtime with our name runs another program
@@ -67,8 +68,12 @@ struct Handler {
     std::vector<std::string> arguments = {};
     std::vector<std::string> pod_globs = {}, container_globs = {}; // containerd's
     std::string file = {};                                         // that names its program
+    // A way to us that is no runtime's name: how sentences call it, argv[0] where it is not the
+    // program's path, and what helps where the way goes round us.
+    std::string called = {}, argv0 = {}, remedy = {};
     // NOLINTEND(readability-redundant-member-init)
-    bool ours = false; // by its name, its program, or a misspelt entry below it
+    bool ours = false;   // by its name, its program, or a misspelt entry below it
+    bool always = false; // podman's hook: it is called for every container
     friend bool operator==(const Handler&, const Handler&) = default;
 };
 
@@ -85,9 +90,14 @@ struct EngineSetup {
     std::vector<std::string> notes; // worth knowing, no fault
     // NOLINTNEXTLINE(readability-redundant-member-init): g++ wants it where it is left out
     std::vector<std::string> cri_files = {}; // of containerd's, those with a section for CRI
+    // podman's `hooks_dir`, where a file says it; and its hooks that lead to us
+    std::optional<std::vector<std::string>> hook_dirs = std::nullopt;
+    // NOLINTNEXTLINE(readability-redundant-member-init): g++ wants it where it is left out
+    std::vector<Handler> hooks = {};
 
     const Handler* find(std::string_view name) const;
     bool has_fault(FaultKind kind, std::string_view handler) const;
+    bool has_kind(FaultKind kind) const;
 };
 
 // The way in which containerd lays one file over another.

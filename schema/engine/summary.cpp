@@ -22,6 +22,8 @@ std::string runtimes_of_ours(const EngineSetup& setup)
     std::string text;
     for (const auto& [file, names] : files)
         text += (text.empty() ? "" : "; ") + names + " in " + printable(file);
+    for (const Handler& hook : setup.hooks)
+        text += (text.empty() ? "" : "; ") + hook.called;
     return text;
 }
 

@@ -9,7 +9,7 @@
 namespace anchorhold::engine {
 
 // Returns the runtimes of ours, each with its file: "anchorhold, anchorhold-ci in FILE; x in
-// OTHER-FILE". Returns an empty text when there are none.
+// OTHER-FILE; hook FILE". Returns an empty text when there are none.
 std::string runtimes_of_ours(const EngineSetup& setup);
 // Returns the line that stands behind the engine's name.
 std::string summary_of(const EngineSetup& setup);

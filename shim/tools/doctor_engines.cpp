@@ -52,7 +52,9 @@ engine::Layering layering_by(engine::Engine engine, const std::string& program)
 // An engine may well be told of another installation of ours than this one.
 void judge_programs(engine::EngineSetup& setup)
 {
-    for (const engine::Handler& handler : setup.handlers) {
+    std::vector<engine::Handler> all = setup.handlers;
+    all.insert(all.end(), setup.hooks.begin(), setup.hooks.end());
+    for (const engine::Handler& handler : all) {
         if (!handler.ours)
             continue;
         const engine::HandlerFacts facts = facts_of_program(handler);
@@ -81,6 +83,7 @@ EngineState look_at_engine(engine::Engine engine, std::string program)
     for (const engine::EngineFile& file : read.files)
         state.files.push_back(file.path);
     state.setup = engine::read_setup(engine, read.files, read.files, layering);
+    add_hook_files(state.setup, read.errors);
     state.unread = kept_from_us(read.errors);
     std::vector<engine::Fault> unreadable = faults_of(read);
     if (!unreadable.empty()) {

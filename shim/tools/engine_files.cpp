@@ -3,6 +3,7 @@
 
 #include "hooks/state/files.hpp"
 #include "schema/engine/file.hpp"
+#include "schema/engine/hook.hpp"
 
 #include <fnmatch.h>
 
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -66,13 +68,18 @@ public:
         return found;
     }
 
+    void add_all(const fs::path& folder, const std::string& pattern)
+    {
+        for (const fs::path& path : matching(folder, pattern)) {
+            std::error_code error;
+            if (!fs::is_directory(path, error))
+                add(path);
+        }
+    }
     void add_with_drop_ins(const std::string& file)
     {
         add(file);
-        for (const fs::path& path : matching(file + ".d", "*.conf")) {
-            if (!fs::is_directory(path))
-                add(path);
-        }
+        add_all(file + ".d", "*.conf");
     }
 
     void fail(const std::string& doing, int number)
@@ -197,6 +204,24 @@ EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
         break;
     }
     return reader.take();
+}
+
+void add_hook_files(engine::EngineSetup& setup, std::vector<Error>& errors)
+{
+    if (setup.engine != engine::Engine::podman)
+        return;
+    const std::vector<std::string> folders = engine::hook_folders(setup);
+    FileReader called;
+    FileReader other;
+    for (const std::string& folder : folders)
+        called.add_all(folder, "*.json");
+    for (const std::string_view folder : {engine::vendors_hooks, engine::sites_hooks}) {
+        if (std::ranges::find(folders, folder) == folders.end())
+            other.add_all(folder, "*.json");
+    }
+    EngineFiles read = called.take();
+    std::ranges::move(read.errors, std::back_inserter(errors));
+    engine::add_hooks(read.files, other.take().files, setup);
 }
 
 std::vector<engine::Fault> faults_of(const EngineFiles& read)

@@ -22,6 +22,10 @@ std::string usual_file(engine::Engine engine);
 EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
                               engine::Layering layering);
 
+// Adds podman's hooks of ours to its set-up: those that it calls, and as faults those that it does
+// not. Adds the errors of files that cannot be read.
+void add_hook_files(engine::EngineSetup& setup, std::vector<Error>& errors);
+
 // Returns each unreadable file as a fault of the engine's.
 std::vector<engine::Fault> faults_of(const EngineFiles& read);
 

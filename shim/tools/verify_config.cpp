@@ -89,7 +89,7 @@ engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
     const std::string main = file.empty() ? usual_file(engine) : file;
     const engine::Layering layering =
         engine == engine::Engine::containerd ? ask_version(held) : engine::Layering::merged;
-    const EngineFiles read = read_engine_files(engine, main, layering);
+    EngineFiles read = read_engine_files(engine, main, layering);
     Gathered found;
     switch (engine) {
     case engine::Engine::podman: found.effective = read.files; break;
@@ -98,6 +98,7 @@ engine::EngineSetup gather_setup(engine::Engine engine, const std::string& file,
     case engine::Engine::crio: ask_crio(read, held, found); break;
     }
     engine::EngineSetup setup = engine::read_setup(engine, found.effective, read.files, layering);
+    add_hook_files(setup, read.errors);
     for (engine::Fault& fault : faults_of(read))
         found.faults.push_back(std::move(fault));
     setup.faults.insert(setup.faults.begin(), found.faults.begin(), found.faults.end());

@@ -41,7 +41,7 @@ TEST_CASE("an engine that is not told of us is told where to copy from")
 {
     const std::map<Engine, std::string> remedies{
         {Engine::podman,
-         "copy contrib/podman/anchorhold.conf; a hook in hooks.d is not tried by this"},
+         "copy contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says"},
         {Engine::docker, "copy from contrib/docker, then restart it"},
         {Engine::containerd, "copy from contrib/containerd, then restart it"},
         {Engine::crio, "copy from contrib/crio, then restart it"}};
