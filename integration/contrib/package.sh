@@ -54,6 +54,7 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/share/doc/anchorhold/examples/containerd/version-2.toml
 ./usr/share/doc/anchorhold/examples/containerd/version-3.toml
 ./usr/share/doc/anchorhold/examples/crio/anchorhold.conf
+./usr/share/doc/anchorhold/examples/docker/README.md
 ./usr/share/doc/anchorhold/examples/docker/daemon.json
 ./usr/share/doc/anchorhold/examples/podman/README.md
 ./usr/share/doc/anchorhold/examples/podman/anchorhold-hook.conf

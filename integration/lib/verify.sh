@@ -56,7 +56,11 @@ finds() {
 }
 
 trial() { # VERIFY-WORD...: what came of the first, and the profile it got
-    "$runtime" verify --json "$@" | jq -r '.runtimes[0] | "\(.trial) \(.profile)"'
+    "$runtime" verify --json "$@" | jq -r '.ways[0] | "\(.trial) \(.profile)"'
+}
+
+ways() { # VERIFY-WORD...: what came of each way, "WAY: WORD;" one behind the other
+    "$runtime" verify --json "$@" | jq -r '[.ways[] | "\(.way): \(.trial)"] | join("; ")'
 }
 
 engine_objects() { :; } # what an engine holds that may be of a throw-away container
@@ -66,6 +70,7 @@ nothing_of_it_left() {
     left=$({
         list_kernel | diff "$lab/kernel.before" - | grep '^>'
         find /run/anchorhold/{runs,locks,subnets} -mindepth 1 2>/dev/null
+        find /var/tmp -maxdepth 1 -name 'anchorhold-verify-*'
         pgrep -la anchorhold
         engine_objects
     })

@@ -19,6 +19,8 @@ match asked:
         words = asked
     case ["runp", "--runtime", handler, config]:
         words = ["runp", config, handler]
+    case ["runp", config]:
+        words = ["runp", config, ""]  # the engine's default
     case ["pods", "--quiet", "--name", name]:
         words = ["pods", name]
     case _:

@@ -74,10 +74,15 @@ check "containerd: a file that cannot be read" finds config_unreadable "line 1" 
 told_containerd >"$node"
 restart_containerd
 check "containerd: the right configuration" is_verified --config "$node" containerd
-check "containerd: a profile by name" same "recorded agent" \
+check "containerd: a profile by name" same "confined agent" \
     "$(trial --config "$node" containerd anchorhold-agent)"
 check "containerd: a broker for each container is not there for this one" same "answered own" \
     "$(trial --config "$node" containerd anchorhold-own)"
+check "containerd: each way" same "no runtime named: not set up; ctr run: not tried" \
+    "$(ways --config "$node" containerd | sed 's/handler [^;]*; //g')"
+told_containerd 's/default_runtime_name = .*/default_runtime_name = "anchorhold"/' >"$node"
+restart_containerd
+check "containerd: a default of ours" contains "$(ways --config "$node" containerd)" "; no runtime named: confined; "
 told_containerd '/anchorhold-agent"/s/BinaryName/BinaryNam/' >"$node"
 restart_containerd
 check "C-11 containerd: BinaryName misspelt" finds "key_misspelt no_record" \

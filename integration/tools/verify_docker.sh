@@ -20,9 +20,9 @@ told_docker '{}'
 start_docker
 remember_kernel
 check "docker: the right configuration" is_verified --config "$daemon" docker
-check "docker: a profile by runtimeArgs" same "recorded agent" \
+check "docker: a profile by runtimeArgs" same "confined agent" \
     "$(trial --config "$daemon" docker anchorhold-agent)"
-check "docker: a profile with a network gets none" same "recorded ci" \
+check "docker: a profile with a network gets none" same "confined ci" \
     "$(trial --config "$daemon" docker anchorhold-ci)"
 check "docker: a broker for each container is not there for this one" same "answered own" \
     "$(trial --config "$daemon" docker anchorhold-own)"
@@ -46,6 +46,36 @@ check "docker: named after a profile, and choosing none" finds profile_not_chose
     "gets the policy's default, off" docker anchorhold-bare
 check "docker: no policy where it is said to be" finds policy_missing 'no policy at "/nonexistent' \
     docker anchorhold-nopolicy
+
+# ---- the ways that are no runtime's name --------------------------------------------------------
+
+# by_default RUNTIME [PATH]: dockerd anew, with this default and that PATH.
+by_default() {
+    stop_docker
+    told_docker '{"anchorhold-plain": {path: $plain}}'
+    jq --arg name "$1" '."default-runtime" = $name | .runtimes |= {anchorhold, ($name): .[$name]}' "$daemon" >"$lab/daemon.json"
+    cp "$lab/daemon.json" "$daemon"
+    local PATH=${2:-}${2:+:}$PATH
+    start_docker
+    remember_kernel
+}
+check "docker: each way, where containers have Docker's runtime unless they name ours" same \
+    "no runtime named: not set up; docker build, classic: not set up; docker build, BuildKit: not set up" \
+    "$(ways docker | sed 's/--runtime [^;]*; //g')"
+by_default anchorhold-ci
+check "C-11 docker: BuildKit goes round a default of ours" same \
+    "--runtime anchorhold: confined; --runtime anchorhold-ci: confined; no runtime named: confined; \
+docker build, classic: confined; docker build, BuildKit: ALARM" "$(ways docker)"
+check "docker: and that is an alarm" finds no_record "ran below docker build, BuildKit and left no record" docker
+by_default anchorhold-plain
+check "C-11 docker: a default that is plain runc, in builds too" same \
+    "--runtime anchorhold: confined; --runtime anchorhold-plain: ALARM; no runtime named: ALARM; \
+docker build, classic: ALARM; docker build, BuildKit: ALARM" "$(ways docker)"
+# As contrib/docker/README.md has it: BuildKit takes the first runc on dockerd's PATH.
+mkdir "$lab/first" && ln -s "$runtime" "$lab/first/runc"
+by_default anchorhold-ci "$lab/first"
+check "docker: a runc of ours on dockerd's PATH confines what BuildKit runs" is_verified docker
+check "docker: each way then" contains "$(ways docker)" "docker build, classic: confined; docker build, BuildKit: confined"
 stop_docker
 stop_containerd
 finish

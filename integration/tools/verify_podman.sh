@@ -33,8 +33,8 @@ remember_kernel
 check "podman: the right configuration" of_podman is_verified -- \
     "anchorhold-agent = [\"$runtime-agent\"]" "anchorhold-own = [\"$runtime-own\"]" \
     "anchorhold-ci = [\"/nonexistent/anchorhold-ci\", \"$runtime-ci\"]"
-check "podman: a profile by name" same "recorded agent" "$(trial podman anchorhold-agent)"
-check "podman: a profile with a network gets none" same "recorded ci" "$(trial podman anchorhold-ci)"
+check "podman: a profile by name" same "confined agent" "$(trial podman anchorhold-agent)"
+check "podman: a profile with a network gets none" same "confined ci" "$(trial podman anchorhold-ci)"
 check "podman: a broker for each container is not there for this one" same "answered own" \
     "$(trial podman anchorhold-own)"
 check "C-11 podman: a runtime of that name that is plain runc" of_podman \
@@ -60,6 +60,50 @@ check "podman: no policy" without_policy finds policy_missing "no policy at" pod
 check "podman: a policy that cannot be read" broken_policy finds policy_unreadable \
     'unknown member "ceilling"' podman
 check "podman: ^C" interrupted podman
+
+# ---- the ways that are no runtime's name --------------------------------------------------------
+
+told_podman
+check "podman: each way, where containers have podman's runtime unless they name ours" same \
+    "--runtime anchorhold: confined; no runtime named: not set up; precreate hook: not set up; \
+podman build: not set up; podman --runtime anchorhold build: confined" "$(ways podman)"
+by_default() { # RUNTIME [LINE...]: of a container that names none
+    told_podman "${@:2}"
+    sed -i "s/^\[engine\]/&\nruntime = \"$1\"/" "$lab/told.conf"
+}
+by_default anchorhold
+check "podman: each way, where ours is the default" same \
+    "--runtime anchorhold: confined; no runtime named: confined; precreate hook: not set up; \
+podman build: confined" "$(ways podman)"
+check "podman: which is verified" is_verified podman
+by_default anchorhold-plain "anchorhold-plain = [\"$plain_runtime\"]"
+check "C-11 podman: a default that is plain runc, in builds too" same \
+    "--runtime anchorhold: confined; --runtime anchorhold-plain: ALARM; no runtime named: ALARM; \
+precreate hook: not set up; podman build: ALARM" "$(ways podman)"
+
+# The hook, where contrib/podman/README.md has it installed, without a runtime of ours.
+mkdir -p /etc/containers/{oci/hooks.d,containers.conf.d}
+sed '/^\[engine.runtimes\]/,$d; /^runtime = /d' "$lab/containers.conf" >/etc/containers/containers.conf.d/50-lab.conf
+hook=/etc/containers/oci/hooks.d/anchorhold.json
+sed "s,/usr/local/bin,$lab/bin," "$lab/podman/hooks.d/anchorhold.json" >$hook
+by_hook() { # CHECK...: with podman's own files
+    (unset CONTAINERS_CONF && "$@")
+}
+check "C-11 podman: a hook where podman does not look" by_hook finds "hook_not_read no_record" \
+    "$hook is a hook of ours in a folder that podman does not look into" podman
+check "podman: its way is an alarm" contains "$(by_hook ways podman)" "precreate hook: ALARM"
+cp "$lab/podman/anchorhold-hook.conf" /etc/containers/containers.conf.d
+check "podman: the hook and its drop-in" by_hook is_verified podman
+check "podman: each way then" same "no runtime named: not set up; hook $hook: confined; podman build: not set up" \
+    "$(by_hook ways podman)"
+gojq '.when = {always: true} | .hook.args |= [.[0], "--ah-profile=agent", .[1]]' $hook >"$lab/always.json"
+cp "$lab/always.json" $hook
+check "podman: a hook for all" same "no runtime named: confined; hook $hook: confined; podman build: not tried" \
+    "$(by_hook ways podman)"
+gojq '.stages = ["prestart"]' "$lab/always.json" >$hook
+check "podman: a hook of another stage" by_hook finds key_misspelt "and not with \"precreate\"" podman
+rm -r /etc/containers/oci /etc/containers/containers.conf.d
+
 told_podman '[engine'
 check "podman: a configuration that cannot be read" finds config_unreadable "line" podman
 : >"$lab/told.conf"

@@ -34,7 +34,10 @@ public:
     {
         setup_.faults.push_back({kind, handler_.name, std::move(says), std::move(remedy)});
     }
-    std::string subject() const { return "runtime " + printable(handler_.name); }
+    std::string subject() const
+    {
+        return handler_.called.empty() ? "runtime " + printable(handler_.name) : handler_.called;
+    }
     bool has(FaultKind kind) const { return setup_.has_fault(kind, handler_.name); }
     const Handler& handler() const { return handler_; }
     Engine engine() const { return setup_.engine; }
@@ -222,6 +225,8 @@ TrialOutcome judge_failure(const Judge& judge, const HandlerFacts& facts, const 
     if (refused && trial.output.contains("(endpoint_unavailable)") &&
         wants_broker_of_its_own(facts))
         return {"answered", std::move(line)};
+    if (!refused && trial.build)
+        return {"not tried", std::move(line)};
     if (!explained) {
         judge.say(refused ? FaultKind::run_refused : FaultKind::run_failed,
                   judge.subject() + ": " + line,
@@ -229,16 +234,16 @@ TrialOutcome judge_failure(const Judge& judge, const HandlerFacts& facts, const 
                           : "restart the engine if its configuration is newer than it; else see "
                             "its log");
     }
-    return {refused ? "refused" : "not run", std::move(line)};
+    return {refused ? "refused" : "not tried", std::move(line)};
 }
 
-// Returns whether the trial may leave no record although we were called. The trial asks for "off"
-// by an annotation. Docker below 25 passes no annotation on, and a policy may ignore annotations.
-bool leaves_no_record(const HandlerFacts& facts, const Trial& trial, Engine engine)
+// Returns whether the trial may leave no record although we were called. A trial asks for "off" by
+// an annotation. Docker below 25 passes no annotation on, and a policy may ignore annotations.
+bool leaves_no_record(const HandlerFacts& facts, const Trial& trial)
 {
-    const auto id = ContainerId::parse(trial.id);
+    const auto id = ContainerId::parse(trial.id.empty() ? "unknown" : trial.id);
     return facts.standing == ProgramIs::same && facts.policy && id &&
-           (engine == Engine::docker || !facts.policy->annotations) &&
+           (!trial.asked_off || !facts.policy->annotations) &&
            is_left_alone(*facts.policy, facts.option, facts.argv0, *id);
 }
 
@@ -281,20 +286,22 @@ TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, cons
         setup.faults, [&](const Fault& fault) { return fault.handler == handler.name; });
     if (!trial.ran)
         return judge_failure(judge, facts, trial, explained);
-    if (!trial.record && leaves_no_record(facts, trial, setup.engine)) {
+    if (!trial.record && leaves_no_record(facts, trial)) {
         judge.say(FaultKind::leaves_no_record,
                   judge.subject() + ": profile " + printable(profile_of(facts).value_or("")) +
                       " is open and adds nothing, so its containers leave no record and are as "
                       "below the plain runtime",
                   "nothing is wrong with that; verify a runtime whose profile confines");
-        return {"not run", {}};
+        return {"open", {}};
     }
     if (!trial.record) {
         judge.say(FaultKind::no_record,
                   "a container ran below " + judge.subject() +
                       " and left no record of it: nothing confined it",
-                  "let nothing run below it until the other findings are mended");
-        return {"NO RECORD", {}};
+                  handler.remedy.empty()
+                      ? "let nothing run below it until the other findings are mended"
+                      : handler.remedy);
+        return {"ALARM", {}};
     }
     const auto profile = profile_of(facts);
     if (facts.standing == ProgramIs::same && trial.record->profile != profile.value_or("")) {
@@ -310,7 +317,14 @@ TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, cons
                       printable(trial.record->reason),
                   "see anchorhold show " + trial.record->key);
     }
-    return {"recorded", trial.record->sentence};
+    return {"confined", trial.record->sentence};
+}
+
+std::string way_of(Engine engine, const Handler& handler)
+{
+    if (!handler.called.empty())
+        return handler.called;
+    return (makes_pods(engine) ? "handler " : "--runtime ") + handler.name;
 }
 
 void judge_absence(std::string_view name, EngineSetup& setup)

@@ -38,15 +38,17 @@ std::optional<std::string> profile_of(const HandlerFacts& facts);
 
 // The throw-away container that the runtime ran.
 struct Trial {
-    std::string id = {};     // empty: the engine made no container
+    std::string id = {};     // empty: the engine made no container, or does not tell its id
     bool ran = false;        // it ran to its end; for a pod, its sandbox ran
     std::string output = {}; // the engine's output where it did not run
     std::optional<Record> record = {};
+    bool asked_off = false; // by an annotation
+    bool build = false;     // a step of a build, which this engine may not offer in this way
 };
 // NOLINTEND(readability-redundant-member-init)
 // The outcome of a trial, for a table.
 struct TrialOutcome {
-    std::string_view word; // "recorded", "answered", "refused", "NO RECORD", "not run"
+    std::string_view word; // "confined", "answered", "refused", "ALARM", "open", "not tried"
     std::string sentence;  // of the record, or why there is none
 };
 TrialOutcome judge_trial(const Handler& handler, const HandlerFacts& facts, const Trial& trial,
@@ -58,10 +60,13 @@ void judge_absence(std::string_view name, EngineSetup& setup);
 enum class Verdict : std::uint8_t { verified, faulty, alarm };
 Verdict verdict_of(const EngineSetup& setup);
 
-// One line of the output, about one handler.
+// One line of the output, about one way in which the engine starts containers. `trial` is a
+// TrialOutcome's word, or "not set up" where the configuration does not lead that way to us.
 struct VerifyRow {
-    std::string handler, program, profile, trial, sentence;
+    std::string way, handler, program, profile, trial, sentence;
 };
+// Returns the name of the way that a runtime is: "--runtime NAME", and for a pod "handler NAME".
+std::string way_of(Engine engine, const Handler& handler);
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& rows);
 // Writes the array of findings.

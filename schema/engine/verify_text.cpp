@@ -9,13 +9,16 @@
 namespace anchorhold::engine {
 namespace {
 
-std::string first_line(const EngineSetup& setup, std::size_t handlers)
+std::string first_line(const EngineSetup& setup, const std::vector<VerifyRow>& rows)
 {
     const std::string engine(word_for(setup.engine));
+    const auto ours = std::ranges::count_if(rows, [](const VerifyRow& row) {
+        return row.trial == "confined" || row.trial == "answered";
+    });
     switch (verdict_of(setup)) {
     case Verdict::verified:
-        return "verified: " + engine + ", " + std::to_string(handlers) +
-               (handlers == 1 ? " runtime" : " runtimes") + " of ours";
+        return "verified: " + engine + ", " + std::to_string(ours) +
+               (ours == 1 ? " way leads" : " ways lead") + " to anchorhold";
     case Verdict::faulty:
         return "NOT VERIFIED: " + engine + ", " + std::to_string(setup.faults.size()) +
                (setup.faults.size() == 1 ? " finding" : " findings");
@@ -44,12 +47,12 @@ std::string or_dash(const std::string& text)
 
 std::string verify_text(const EngineSetup& setup, const std::vector<VerifyRow>& rows)
 {
-    std::string text = first_line(setup, rows.size()) + "\n";
+    std::string text = first_line(setup, rows) + "\n";
     if (!rows.empty()) {
-        std::vector<std::vector<std::string>> table{{"RUNTIME", "TRIAL", "PROFILE", "SENTENCE"}};
+        std::vector<std::vector<std::string>> table{{"WAY", "TRIAL", "PROFILE", "SENTENCE"}};
         for (const VerifyRow& row : rows) {
             table.push_back(
-                {printable(row.handler), row.trial, or_dash(row.profile), or_dash(row.sentence)});
+                {printable(row.way), row.trial, or_dash(row.profile), or_dash(row.sentence)});
         }
         text += render_table(table);
     }
@@ -78,9 +81,10 @@ std::string verify_json(const EngineSetup& setup, const std::vector<VerifyRow>& 
     json::Writer writer(json::Layout::pretty);
     writer.begin_object().member("engine", word_for(setup.engine));
     writer.member("verdict", word_for(verdict_of(setup))).member("default", setup.fallback);
-    writer.key("runtimes").begin_array();
+    writer.key("ways").begin_array();
     for (const VerifyRow& row : rows) {
-        writer.begin_object().member("name", row.handler).member("program", row.program);
+        writer.begin_object().member("way", row.way).member("runtime", row.handler);
+        writer.member("program", row.program);
         writer.member("profile", row.profile).member("trial", row.trial);
         writer.member("sentence", row.sentence).end_object();
     }

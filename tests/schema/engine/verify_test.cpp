@@ -238,7 +238,8 @@ TEST_CASE("no record is no alarm where the profile leaves none and off could not
         HandlerFacts open = facts("open");
         open.policy = policy_of(R"("ceiling": "open", "profiles": {"open": )" + profile + "}");
         open.policy->annotations = annotations;
-        (void)judge_trial(right("anchorhold-open"), open, {.id = id, .ran = true}, setup);
+        (void)judge_trial(right("anchorhold-open"), open,
+                          {.id = id, .ran = true, .asked_off = engine != Engine::docker}, setup);
         return told(setup);
     };
     const std::string open = R"({"egress": "open"})";
@@ -257,7 +258,7 @@ TEST_CASE("no record is no alarm where the profile leaves none and off could not
 TEST_CASE("a container that ran and left no record is an alarm")
 {
     const auto [came, setup] = tried("agent", {.id = id, .ran = true});
-    CHECK(came == "NO RECORD");
+    CHECK(came == "ALARM");
     CHECK(verdict_of(setup) == Verdict::alarm);
     CHECK(verify_text(setup, {}).starts_with(
         "ALARM: podman, a container ran below runtime anchorhold-agent and left no record of it: "
@@ -267,7 +268,7 @@ TEST_CASE("a container that ran and left no record is an alarm")
 TEST_CASE("a record that is there must be the right one")
 {
     const auto right_one = tried("agent", {.id = id, .ran = true, .record = record_of("agent")});
-    CHECK(right_one.came == "recorded");
+    CHECK(right_one.came == "confined");
     CHECK(verdict_of(right_one.setup) == Verdict::verified);
     const auto other = tried("agent", {.id = id, .ran = true, .record = record_of("off")});
     CHECK(told(other.setup) ==
@@ -303,12 +304,37 @@ TEST_CASE("a container that did not run: our refusal is told from the engine's")
                                     "unknown; correct what it names; "
                                     "anchorhold doctor says what this host lacks\n");
     const auto engines = tried("own", {.output = "WARN[0000] a\nError: no such runtime\nmore\n"});
-    CHECK(engines.came == "not run");
+    CHECK(engines.came == "not tried");
     CHECK(told(engines.setup) ==
           "run_failed: runtime anchorhold-own: Error: no such runtime; restart the engine if its "
           "configuration is newer than it; else see its log\n");
     CHECK(told(tried("own", {.output = "a\nb\n\n"}).setup).contains(": b; "));
     CHECK(told(tried("own", {}).setup).contains(": it says nothing; "));
+}
+
+TEST_CASE("a step of a build: what goes round us is an alarm, what the engine lacks is none")
+{
+    Handler build = right("anchorhold");
+    build.called = "docker build with BuildKit";
+    build.remedy = "build otherwise";
+    CHECK(way_of(Engine::docker, build) == "docker build with BuildKit");
+    CHECK(way_of(Engine::docker, right("x")) == "--runtime x");
+    CHECK(way_of(Engine::containerd, right("x")) == "handler x");
+    EngineSetup round = setup_of(Engine::docker);
+    CHECK(judge_trial(build, facts(""), {.ran = true, .build = true}, round).word == "ALARM");
+    CHECK(told(round) == "no_record: a container ran below docker build with BuildKit and left no "
+                         "record of it: nothing confined it; build otherwise\n");
+    CHECK(verdict_of(round) == Verdict::alarm);
+    EngineSetup lacking = setup_of(Engine::docker);
+    const TrialOutcome none = judge_trial(
+        build, facts(""), {.output = "ERROR: BuildKit is missing\n", .build = true}, lacking);
+    CHECK(none.word == "not tried");
+    CHECK(none.sentence == "ERROR: BuildKit is missing");
+    CHECK(told(lacking) == "");
+    const Trial refusal{.output = "anchorhold: create x: no (bundle_voids_posture)\n",
+                        .build = true};
+    CHECK(judge_trial(build, facts(""), refusal, lacking).word == "refused");
+    CHECK(told(lacking).starts_with("run_refused: docker build with BuildKit: "));
 }
 
 TEST_CASE("what is already known to be wrong is not said again by its consequence")
@@ -317,12 +343,12 @@ TEST_CASE("what is already known to be wrong is not said again by its consequenc
     setup.faults.push_back({FaultKind::shim_missing, "anchorhold-agent", "", ""});
     const TrialOutcome known =
         judge_trial(right("anchorhold-agent"), facts("agent"), {.output = "Error: x"}, setup);
-    CHECK(known.word == "not run");
+    CHECK(known.word == "not tried");
     CHECK(known.sentence == "Error: x");
     CHECK(setup.faults.size() == 1);
     // An alarm is told in any case.
     CHECK(judge_trial(right("anchorhold-agent"), facts("agent"), {.id = id, .ran = true}, setup)
-              .word == "NO RECORD");
+              .word == "ALARM");
     CHECK(verdict_of(setup) == Verdict::alarm);
 }
 
@@ -345,10 +371,12 @@ TEST_CASE("what is told: for people the verdict first, for programs all of it")
     setup.fallback = "runc";
     setup.notes = {"a note"};
     const std::vector<VerifyRow> rows{
-        {"anchorhold", "/usr/local/bin/anchorhold", "off", "recorded", "S"}};
-    CHECK(verify_text(setup, rows) == "verified: docker, 1 runtime of ours\n"
-                                      "RUNTIME     TRIAL     PROFILE  SENTENCE\n"
-                                      "anchorhold  recorded  off      S\n"
+        {"--runtime x", "x", "/usr/local/bin/anchorhold", "off", "confined", "S"},
+        {"docker build", "", "", "", "not set up", ""}};
+    CHECK(verify_text(setup, rows) == "verified: docker, 1 way leads to anchorhold\n"
+                                      "WAY           TRIAL       PROFILE  SENTENCE\n"
+                                      "--runtime x   confined    off      S\n"
+                                      "docker build  not set up  -        -\n"
                                       "note: a note\n");
     setup.faults.push_back({FaultKind::wrong_profile, "anchorhold", "it \x1b[31m is", "do"});
     CHECK(verify_text(setup, {}) == "NOT VERIFIED: docker, 1 finding\n"
@@ -358,8 +386,8 @@ TEST_CASE("what is told: for people the verdict first, for programs all of it")
     const auto document = json::Document::parse(verify_json(setup, rows));
     REQUIRE(document);
     CHECK(document->root().find("verdict")->string() == std::string("not_verified"));
-    CHECK(document->root().find("runtimes")->items()[0].find("trial")->string() ==
-          std::string("recorded"));
+    CHECK(document->root().find("ways")->items()[0].find("trial")->string() ==
+          std::string("confined"));
     CHECK(document->root().find("findings")->items()[0].find("name")->string() ==
           std::string("wrong_profile"));
 }
