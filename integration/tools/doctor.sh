@@ -59,6 +59,46 @@ clear_host
 check "no engine is found where there is none" same "[]" "$(doctor --json | jq -c .engines)"
 check "which is no failure" doctor
 
+# ---- the policy's profiles ----------------------------------------------------------------------
+
+# profiles: each that is said something of, "NAME FIT: SAYS"; and doctor's exit status.
+profiles() {
+    local said status
+    said=$(doctor --json)
+    status=$?
+    echo "$status$(jq -r '.profiles[] | select(.says != "") | " | \(.name) \(.fit): \(.says)"' <<<"$said")"
+}
+says_of() { # ENDPOINT-TO [MEMBERS]: of a profile "it" with this endpoint
+    policy "{profiles: {it: ({endpoints: [{name: \"model\", listen: 8080, to: \"$1\"}]} + ${2:-{\}})}}"
+    profiles
+}
+long=$(printf 's%.0s' {1..108})
+check "a policy without faults" same 0 "$(policy; profiles)"
+check "a socket for each run is nobody's fault yet" same 0 "$(says_of "unix:$brokers/{id}/broker.sock")"
+check "a broker that is not started is said, and no fault" same \
+    "0 | it true: endpoint model: no socket at $brokers/all/broker.sock; start the broker first" \
+    "$(says_of "unix:$brokers/all/broker.sock")"
+check "an id with a wrong name is one" same \
+    "1 | it false: endpoint model: unix:$brokers/{name}/broker.sock has braces that stay; only {id} is filled in" \
+    "$(says_of "unix:$brokers/{name}/{id}.sock" | sed 's,{id}.sock,broker.sock,')"
+check "a socket whose name is too long with an id" contains "$(says_of "unix:$brokers/all/{id}${long:64}.sock")" \
+    "1 | it false: endpoint model: the socket's name has 113 bytes"
+check "a socket below a file" contains "$(says_of unix:/etc/passwd/broker.sock)" "1 | it false: endpoint model: "
+check "a file that is no socket" contains "$(says_of unix:/etc/passwd)" "1 | it false: endpoint model: "
+check "a port of a host that is not available yet" contains "$(says_of tcp:elsewhere:9000 '{tcp: "veth"}')" \
+    "1 | it false: endpoint model: tcp:elsewhere:9000 needs the gate, which is not available yet"
+check "a port where names are refused" contains \
+    "$(policy '{profiles: {it: {endpoints: [{name: "model", listen: 53, to: "unix:/run/b/{id}/s"}]}}}'; profiles)" \
+    "1 | it false: endpoint model: port 53 is where names are refused"
+check "a wildcard" contains "$(policy '{profiles: {it: {egress: "allowlist", allow: ["*.example.test"]}}}'; profiles)" \
+    "1 | it false: allow *.example.test: a wildcard"
+check "a variable's name that cannot be: that profile is named" contains \
+    "$(policy '{profiles: {it: {env: {"A=B": "c"}}}}'; doctor | tr -s ' ')" \
+    'policy NO policy '"$lab/policy.json: profiles.it.env[\"A=B\"]: not the name of a variable"
+check "people are told which profile it is" contains "$(says_of unix:/etc/passwd >"$lab/n"; doctor | tr -s ' ')" \
+    "profile it NO endpoint model: "
+policy
+
 # ---- podman -------------------------------------------------------------------------------------
 
 drop_in=/etc/containers/containers.conf.d/50-site.conf
@@ -132,6 +172,11 @@ daemon=/etc/docker/daemon.json
 engine /usr/sbin/dockerd
 check "docker: found in /usr/sbin, not told" is docker 0 false "" ""
 check "docker: where" same /usr/sbin/dockerd "$(of docker .program)"
+check "docker: also where PATH lacks that folder" same /usr/sbin/dockerd "$(PATH=/usr/bin of docker .program)"
+mkdir "$lab/opt" && mv /usr/sbin/dockerd "$lab/opt"
+check "docker: found on PATH" same "$lab/opt/dockerd" "$(PATH=$lab/opt:$PATH of docker .program)"
+check "docker: else not" same "" "$(of docker .program)"
+mv "$lab/opt/dockerd" /usr/sbin
 write $daemon <<<"{\"runtimes\": {\"anchorhold\": {\"path\": \"$bin\", \"runtimeArgs\": [\"--ah-profile=ci\"]}}}"
 check "docker: told" is docker 0 true "anchorhold $daemon" ""
 write $daemon <<<"{\"runtimes\": {\"anchorhold\": {\"pth\": \"$bin\"}}}"

@@ -8,6 +8,7 @@
 #include "shim/runtime/helpers.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/tools/doctor_engines.hpp"
+#include "shim/tools/doctor_policy.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
@@ -63,28 +64,35 @@ state::ProbeAnswer forwarding()
                                : ""};
 }
 
-std::string as_json(const std::vector<state::ProbeAnswer>& answers,
-                    const std::vector<EngineState>& engines, const Session& session)
+struct Findings {
+    std::vector<state::ProbeAnswer> answers;
+    std::vector<ProfileState> profiles;
+    std::optional<Error> trouble; // of the runtime
+    std::vector<EngineState> engines;
+};
+
+std::string as_json(const Findings& found, const Session& session)
 {
     json::Writer writer(json::Layout::pretty);
     writer.begin_object().key("probes").begin_array();
-    for (const state::ProbeAnswer& answer : answers) {
+    for (const state::ProbeAnswer& answer : found.answers) {
         writer.begin_object().member("name", answer.name).key("yes").boolean(answer.yes);
         writer.member("step", answer.step).key("errno").integer(answer.number);
         writer.member("remedy", answer.remedy).end_object();
     }
     writer.end_array().key("engines");
-    write_engines(writer, engines);
+    write_engines(writer, found.engines);
     writer.member("runtime", session.runtime);
-    writer.member("policy", session.policy ? "" : session.policy.error().what).end_object();
+    writer.member("policy", session.policy ? "" : session.policy.error().what).key("profiles");
+    write_profiles(writer, found.profiles);
+    writer.end_object();
     return writer.take();
 }
 
-std::string as_text(const std::vector<state::ProbeAnswer>& answers,
-                    const std::vector<EngineState>& engines, const Session& session)
+std::string as_text(const Findings& found, const Session& session)
 {
     std::vector<std::vector<std::string>> rows;
-    for (const state::ProbeAnswer& answer : answers) {
+    for (const state::ProbeAnswer& answer : found.answers) {
         rows.push_back({answer.name,
                         answer.yes       ? "yes"
                         : answer.unknown ? "unknown"
@@ -94,9 +102,10 @@ std::string as_text(const std::vector<state::ProbeAnswer>& answers,
             rows.push_back({"", "", "remedy: " + answer.remedy});
     }
     rows.push_back({"policy", session.policy ? "yes" : "NO", policy_text(session)});
-    const auto trouble = runtime_trouble(session);
-    rows.push_back({"runtime", trouble ? "NO" : "yes", trouble ? trouble->what : session.runtime});
-    add_engine_rows(rows, engines);
+    add_profile_rows(rows, found.profiles);
+    rows.push_back({"runtime", found.trouble ? "NO" : "yes",
+                    found.trouble ? found.trouble->what : session.runtime});
+    add_engine_rows(rows, found.engines);
     return render_table(rows);
 }
 
@@ -107,17 +116,20 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
     AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
            "open the state directory");
-    AH_TRY(auto answers,
+    Findings found;
+    AH_TRY(found.answers,
            state::probe_host(
                state, {helpers.relay, helpers.hook},
                [&helpers] { return runtime::ask_network(helpers.hook); }, state::Freshness::again));
-    const bool able = std::ranges::all_of(answers, &state::ProbeAnswer::yes);
-    answers.push_back(forwarding());
-    const auto engines = look_at_engines();
-    output.text =
-        call.json ? as_json(answers, engines, session) : as_text(answers, engines, session);
-    const bool fit = able && session.policy && !runtime_trouble(session);
-    return fit && !some_told_wrongly(engines) ? 0 : 1;
+    const bool able = std::ranges::all_of(found.answers, &state::ProbeAnswer::yes);
+    if (session.policy)
+        found.profiles = look_at_profiles(*session.policy, found.answers);
+    found.answers.push_back(forwarding());
+    found.trouble = runtime_trouble(session);
+    found.engines = look_at_engines();
+    output.text = call.json ? as_json(found, session) : as_text(found, session);
+    const bool fit = able && session.policy && are_fit(found.profiles) && !found.trouble;
+    return fit && !some_told_wrongly(found.engines) ? 0 : 1;
 }
 
 } // namespace anchorhold::tools

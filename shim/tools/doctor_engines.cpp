@@ -4,6 +4,7 @@
 #include "hooks/state/owned_path.hpp"
 #include "schema/engine/file.hpp"
 #include "schema/engine/summary.hpp"
+#include "shim/runtime/bounded_child.hpp"
 #include "shim/runtime/child.hpp"
 #include "shim/tools/engine_files.hpp"
 #include "shim/tools/handler_program.hpp"
@@ -25,8 +26,9 @@ constexpr std::array engine_programs{EngineProgram{engine::Engine::containerd, "
                                      EngineProgram{engine::Engine::podman, "podman"},
                                      EngineProgram{engine::Engine::docker, "dockerd"},
                                      EngineProgram{engine::Engine::crio, "crio"}};
-constexpr std::array program_folders{"/usr/bin/", "/usr/sbin/", "/usr/local/bin/",
-                                     "/usr/local/sbin/"};
+// A user's PATH often lacks the folders of daemons.
+constexpr std::array program_folders{"/usr/bin/",        "/usr/sbin/", "/usr/local/bin/",
+                                     "/usr/local/sbin/", "/bin/",      "/sbin/"};
 
 std::string installed(const std::string& name)
 {
@@ -35,7 +37,7 @@ std::string installed(const std::string& name)
         if (::access(program.c_str(), X_OK) == 0)
             return program;
     }
-    return {};
+    return runtime::find_on_path(name).value_or("");
 }
 
 // A containerd that does not answer is taken for the older one, which is the stricter.

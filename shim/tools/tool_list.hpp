@@ -21,8 +21,8 @@ struct ToolCall {
     std::vector<std::string> operands;
 };
 
-// Asks every probe again and looks at every engine that can be found. 1: a probe says no, the
-// policy or the runtime is broken, or an engine is told of us wrongly.
+// Asks every probe again, resolves every profile and looks at every engine that can be found. 1: a
+// probe says no, the policy, a profile or the runtime is broken, or an engine is told of us wrongly.
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the decision and the plan for a bundle. Changes nothing but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);
