@@ -19,7 +19,10 @@ run_pod bystander plain
 # shellcheck disable=SC2218 # node.sh's
 settle
 remember_kernel
-engine_objects() { cri pods | grep -vxF "$(id_of bystander)"; }
+engine_objects() {
+    cri pods | grep -vxF "$(id_of bystander)"
+    in_ctr namespaces list --quiet | grep anchorhold
+}
 check "containerd: no crictl, no verdict" finds not_run "crictl is not on PATH" \
     --config "$node" containerd anchorhold
 cp "$here/tools/crictl.py" "$lab/tools/crictl" && cp "$here/lib/cri_call.py" "$lab/tools"
@@ -78,7 +81,7 @@ check "containerd: a profile by name" same "confined agent" \
     "$(trial --config "$node" containerd anchorhold-agent)"
 check "containerd: a broker for each container is not there for this one" same "answered own" \
     "$(trial --config "$node" containerd anchorhold-own)"
-check "containerd: each way" same "no runtime named: not set up; ctr run: not tried" \
+check "containerd: each way" same "no runtime named: not set up; ctr run --runc-binary: confined" \
     "$(ways --config "$node" containerd | sed 's/handler [^;]*; //g')"
 told_containerd 's/default_runtime_name = .*/default_runtime_name = "anchorhold"/' >"$node"
 restart_containerd
@@ -87,6 +90,10 @@ told_containerd '/anchorhold-agent"/s/BinaryName/BinaryNam/' >"$node"
 restart_containerd
 check "C-11 containerd: BinaryName misspelt" finds "key_misspelt no_record" \
     "BinaryNam, which is no key of its" --config "$node" containerd
+ln -s /bin/false "$lab/tools/ctr"
+check "containerd: a ctr that runs nothing is no fault" contains "$(ways --config "$node" containerd)" \
+    "ctr run --runc-binary: not tried"
+rm "$lab/tools/ctr"
 remove_pod bystander
 check "containerd: nothing is left" nothing_of_it_left
 stop_containerd

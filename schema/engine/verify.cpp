@@ -225,7 +225,7 @@ TrialOutcome judge_failure(const Judge& judge, const HandlerFacts& facts, const 
     if (refused && trial.output.contains("(endpoint_unavailable)") &&
         wants_broker_of_its_own(facts))
         return {"answered", std::move(line)};
-    if (!refused && trial.build)
+    if (!refused && trial.may_fail)
         return {"not tried", std::move(line)};
     if (!explained) {
         judge.say(refused ? FaultKind::run_refused : FaultKind::run_failed,

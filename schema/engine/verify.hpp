@@ -43,7 +43,7 @@ struct Trial {
     std::string output = {}; // the engine's output where it did not run
     std::optional<Record> record = {};
     bool asked_off = false; // by an annotation
-    bool build = false;     // a step of a build, which this engine may not offer in this way
+    bool may_fail = false;  // the engine may not offer this way, so that nothing runs is no fault
 };
 // NOLINTEND(readability-redundant-member-init)
 // The outcome of a trial, for a table.

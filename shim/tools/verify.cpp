@@ -4,6 +4,7 @@
 // below each runtime that should be ours a throw-away container is run, whose record must be there.
 #include "shim/inspect/inspection.hpp"
 #include "shim/runtime/helpers.hpp"
+#include "shim/tools/ctr_trial.hpp"
 #include "shim/tools/handler_program.hpp"
 #include "shim/tools/tool_list.hpp"
 #include "shim/tools/verify_config.hpp"
@@ -94,7 +95,12 @@ private:
             return look_at_podmans_build(fallback);
         case engine::Engine::docker: return look_at_dockers_build(fallback);
         case engine::Engine::containerd:
-            return add("ctr run", "not tried", "who calls it names the program, by --runc-binary");
+            judged_.insert("ctr"); // it has no configuration
+            return look_at_one({.name = "ctr",
+                                .programs = {helpers_.self},
+                                .called = "ctr run --runc-binary",
+                                .ours = true},
+                               {.start = Start::ctr});
         case engine::Engine::crio: return;
         }
     }
@@ -179,7 +185,7 @@ private:
             engine::judge_handler(handler, called.facts, setup_);
         const engine::Trial trial = try_out(ask, called.state_path);
         engine::TrialOutcome came{"not tried", {}};
-        if (trials_)
+        if (trials_ || ask.start == Start::ctr)
             came = engine::judge_trial(handler, called.facts, trial, setup_);
         const bool ours = called.facts.standing == engine::ProgramIs::same;
         rows_.push_back({.way = engine::way_of(setup_.engine, handler),
@@ -192,6 +198,8 @@ private:
 
     engine::Trial try_out(const TrialAsk& ask, const std::string& state_path)
     {
+        if (ask.start == Start::ctr)
+            return try_ctr(helpers_.self, helpers_.relay, state_path, held_, setup_);
         if (!trials_ && !no_trials_) {
             auto trials = trials_of(setup_.engine, helpers_.relay, held_);
             if (trials) {

@@ -6,6 +6,7 @@
 #include "shim/runtime/bounded_child.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@ namespace anchorhold::tools {
 
 constexpr std::chrono::seconds for_a_run(60);
 constexpr std::chrono::seconds for_putting_away(60);
+constexpr std::size_t most_relay = std::size_t{16} * 1024 * 1024;    // bytes
 constexpr std::string_view off_annotation = "dev.anchorhold.egress"; // "off": no broker, no network
 
 // What starts the container.
@@ -24,6 +26,7 @@ enum class Start : std::uint8_t {
     run,       // the engine's own command for it
     build,     // a step of a build; Docker's classic builder
     build_kit, // a step of a build of Docker's by BuildKit
+    ctr,       // ctr(1), which is told of the program by each call
 };
 // One throw-away container.
 struct TrialAsk {

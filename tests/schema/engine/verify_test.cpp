@@ -321,18 +321,18 @@ TEST_CASE("a step of a build: what goes round us is an alarm, what the engine la
     CHECK(way_of(Engine::docker, right("x")) == "--runtime x");
     CHECK(way_of(Engine::containerd, right("x")) == "handler x");
     EngineSetup round = setup_of(Engine::docker);
-    CHECK(judge_trial(build, facts(""), {.ran = true, .build = true}, round).word == "ALARM");
+    CHECK(judge_trial(build, facts(""), {.ran = true, .may_fail = true}, round).word == "ALARM");
     CHECK(told(round) == "no_record: a container ran below docker build with BuildKit and left no "
                          "record of it: nothing confined it; build otherwise\n");
     CHECK(verdict_of(round) == Verdict::alarm);
     EngineSetup lacking = setup_of(Engine::docker);
     const TrialOutcome none = judge_trial(
-        build, facts(""), {.output = "ERROR: BuildKit is missing\n", .build = true}, lacking);
+        build, facts(""), {.output = "ERROR: BuildKit is missing\n", .may_fail = true}, lacking);
     CHECK(none.word == "not tried");
     CHECK(none.sentence == "ERROR: BuildKit is missing");
     CHECK(told(lacking) == "");
     const Trial refusal{.output = "anchorhold: create x: no (bundle_voids_posture)\n",
-                        .build = true};
+                        .may_fail = true};
     CHECK(judge_trial(build, facts(""), refusal, lacking).word == "refused");
     CHECK(told(lacking).starts_with("run_refused: docker build with BuildKit: "));
 }
