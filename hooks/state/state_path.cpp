@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
+#include <vector>
 
 namespace anchorhold::state {
 namespace {
