@@ -22,7 +22,7 @@
 #include "hooks/net/veth.hpp"
 #include "hooks/nft/host_rules.hpp"
 #include "hooks/nft/inside_table.hpp"
-#include "hooks/state/files.hpp"
+#include "hooks/state/forwarding.hpp"
 #include "hooks/state/probe.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/subnets.hpp"
@@ -94,16 +94,10 @@ Status check_forwarding(const rules::Network& network, Record& record)
     const auto policy = network.enable_forwarding ? Forwarding::enable : Forwarding::require;
     if (const auto obstacle = state::obstacle_to_forwarding(state::ip_forward, policy))
         return fail(Code::posture_unavailable, *obstacle);
-    AH_TRY(const auto text, state::read_file(state::ip_forward, 64),
-           "read " + std::string(state::ip_forward));
-    if (text && text->starts_with('1'))
-        return {};
-    const UniqueFd file(::open(state::ip_forward, O_WRONLY | O_CLOEXEC));
-    if (!file || ::write(file.get(), "1", 1) != 1) {
-        return fail_errno("switch " + std::string(state::ip_forward) + " on", errno,
-                          Code::posture_unavailable);
+    if (!state::is_router()) {
+        record.advice.emplace_back("net.ipv4.ip_forward is 0: the host forwards packets of such "
+                                   "runs alone, while they live, as the policy says");
     }
-    record.advice.emplace_back("net.ipv4.ip_forward was 0 and is 1 now, as the policy says");
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "hooks/state/process.hpp"
 
+#include "hooks/nft/forwarding.hpp"
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/ruleset_text.hpp"
 
@@ -53,20 +54,29 @@ Result<state::FileLock> lock_shared(const state::StateDir& state, const state::D
     return state::FileLock::take(state.path() + "/locks/network", deadline.left());
 }
 
-Status drop_once(net::Netlink& nftables, const HostRun& run)
+Status drop_once(const state::StateDir& state, net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(const std::uint32_t generation, ask_generation(nftables));
     AH_TRY(const UnneededTables unused, ask_unneeded(nftables, run));
-    return nftables.send(drop_host_rules(run, unused, generation));
+    const bool last = unused.shared_table || (unused.tracking && run.technique == Technique::veth);
+    if (!last) // of those that are forwarded
+        return nftables.send(drop_host_rules(run, unused, generation));
+    AH_TRY(const auto ended, end_forwarding(state, nftables));
+    auto dropped = nftables.send(drop_host_rules(run, unused, generation));
+    if (dropped)
+        return state::forget_links(state);
+    // A run of another state directory may have come meanwhile.
+    (void)state::switch_links(ended, state::Switch::on); // the next gc over there does it too
+    return dropped;
 }
 
 // Drops the run's rules and the tables that nobody needs any more. The lock keeps out other
 // processes of this state directory. If anybody else changed the ruleset after we looked, the
 // kernel refuses, and we look again.
-Status drop_with_unused(net::Netlink& nftables, const HostRun& run)
+Status drop_with_unused(const state::StateDir& state, net::Netlink& nftables, const HostRun& run)
 {
     for (int tries = 0; tries < most_tries; ++tries) {
-        const auto dropped = drop_once(nftables, run);
+        const auto dropped = drop_once(state, nftables, run);
         const int number = dropped ? 0 : dropped.error().number;
         if (number != ERESTART && number != EBUSY && number != EINTR)
             return dropped;
@@ -89,7 +99,8 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
 {
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
-    return load_and_compare(nftables, host_run(record));
+    AH_CHECK(load_and_compare(nftables, host_run(record)));
+    return hold_forwarding(state, record, nftables, deadline);
 }
 
 Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Record& record,
@@ -101,10 +112,10 @@ Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Re
     if (run.technique == Technique::in_place && run.network.guest.empty())
         return HostRulesFound::stood; // it has no address, so there are no rules for it
     AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
-    if (good)
-        return HostRulesFound::stood;
-    AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
-    return HostRulesFound::restored;
+    if (!good)
+        AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
+    AH_CHECK(hold_forwarding(state, record, nftables, deadline));
+    return good ? HostRulesFound::stood : HostRulesFound::restored;
 }
 
 Status drop_guests(const state::StateDir& state, const Record& record,
@@ -124,7 +135,7 @@ Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftab
     // The records are read under the lock: another run's record names its guests before its rules
     // are loaded.
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(run.network.guest), run.key));
-    return drop_with_unused(nftables, run);
+    return drop_with_unused(state, nftables, run);
 }
 
 Result<std::vector<rules::Prefix>> unclaimed_guests(const state::StateDir& state,

@@ -28,6 +28,7 @@ constexpr std::int32_t before_dnat = -150;
 constexpr std::int32_t source_nat = 100;
 
 const Set forwards = {"forwards", Keys::link, Kind::single};
+const Set switched = {"switched", Keys::link, Kind::single};
 const Set guests4 = {"guests4", Keys::address4, Kind::single};
 const Set guests6 = {"guests6", Keys::address6, Kind::single};
 
@@ -55,12 +56,14 @@ Steps forward_chain()
 Steps toward_chain()
 {
     Steps steps;
+    steps.push_back(add_set(shared, switched, Making::if_absent));
     hold_chain(steps, "toward", {"filter", NF_INET_FORWARD, 1, NF_ACCEPT, {}});
-    steps.push_back(shared_rule("toward").meta(NFT_META_OIFNAME).begins_not(our_links).accept());
     steps.push_back(
         shared_rule("toward")
             .has_state(NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED))
             .accept());
+    steps.push_back(shared_rule("toward").meta(NFT_META_IIFNAME).in(switched.name).count().drop());
+    steps.push_back(shared_rule("toward").meta(NFT_META_OIFNAME).begins_not(our_links).accept());
     steps.push_back(shared_rule("toward").count().drop());
     return steps;
 }
@@ -132,6 +135,12 @@ Bytes key_in(const std::string& line)
     return key;
 }
 
+std::string link_in(const std::string& line)
+{
+    const Bytes key = key_in(line);
+    return {key.begin(), std::ranges::find(key, 0)};
+}
+
 std::vector<Set> sets_for(const HostRun& run)
 {
     return run.technique == Technique::in_place ? std::vector{guests4, guests6}
@@ -161,7 +170,7 @@ Result<bool> shared_stands(net::Netlink& nftables, const HostRun& run)
 {
     AH_TRY(Ruleset planned, describe(shared, shared_part(run)));
     AH_TRY(const Ruleset seen, ask(nftables, shared, list_shared(run)));
-    sort_chains_first(planned.ours);
+    sort_sets_first(planned.ours);
     return seen.ours == planned.ours;
 }
 
@@ -227,6 +236,10 @@ std::vector<net::Step> remove_tracking(const HostRun& run)
         steps.push_back(add_chain(shared, chain, Making::if_absent));
         steps.push_back(remove_chain(shared, chain));
     }
+    if (is_forwarded(run)) {
+        steps.push_back(add_set(shared, switched, Making::if_absent));
+        steps.push_back(remove_set(shared, switched));
+    }
     return steps;
 }
 
@@ -235,6 +248,8 @@ std::vector<net::Step> list_shared(const HostRun& run)
     Steps steps;
     for (const Set& set : sets_for(run))
         steps.push_back(get_set(shared, set.name));
+    if (is_forwarded(run))
+        steps.push_back(get_set(shared, switched.name));
     for (const char* const chain : chains_for(run))
         steps.push_back(get_chain(shared, chain));
     for (const char* const chain : chains_for(run))
@@ -244,14 +259,12 @@ std::vector<net::Step> list_shared(const HostRun& run)
     return steps;
 }
 
-// Sorts as list_shared() asks: chains first, then rules.
-void sort_chains_first(std::vector<std::string>& lines)
+// Sorts as list_shared() asks: sets, chains, rules.
+void sort_sets_first(std::vector<std::string>& lines)
 {
-    const auto is_rule = [](const std::string& line) { return line.starts_with("rule "); };
-    std::vector<std::string> rules;
-    std::ranges::copy_if(lines, std::back_inserter(rules), is_rule);
-    std::erase_if(lines, is_rule);
-    lines.insert(lines.end(), rules.begin(), rules.end());
+    std::ranges::stable_sort(lines, {}, [](const std::string& line) {
+        return line.starts_with("set ") ? 0 : line.starts_with("rule ") ? 2 : 1;
+    });
 }
 
 std::optional<RunKey> key_of_link(std::string_view name)
@@ -282,11 +295,10 @@ Result<RunRules> ask_run_elements(net::Netlink& nftables)
     AH_TRY(const Ruleset seen, ask(nftables, shared, requests));
     RunRules rules;
     for (const std::string& line : seen.elements) {
-        const Bytes key = key_in(line);
         if (line.starts_with(forwards.name + " ")) {
-            const auto end = std::ranges::find(key, 0);
-            rules.links.emplace_back(key.begin(), end);
+            rules.links.push_back(link_in(line));
         } else {
+            const Bytes key = key_in(line);
             std::array<char, INET6_ADDRSTRLEN> text{};
             ::inet_ntop(key.size() == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
             AH_TRY(const rules::Prefix guest,
@@ -296,6 +308,30 @@ Result<RunRules> ask_run_elements(net::Netlink& nftables)
     }
     std::erase_if(rules.links, [](const std::string& name) { return !key_of_link(name); });
     return rules;
+}
+
+Result<std::vector<std::string>> ask_switched(net::Netlink& nftables)
+{
+    const net::Step request = list_elements(shared, switched.name);
+    AH_TRY(const Ruleset seen, ask(nftables, shared, {&request, 1}));
+    std::vector<std::string> links;
+    for (const std::string& line : seen.elements)
+        links.push_back(link_in(line));
+    return links;
+}
+
+std::vector<net::Step> set_switched(const std::vector<std::string>& out,
+                                    const std::vector<std::string>& in)
+{
+    Steps steps = {begin()};
+    for (const std::string& link : out)
+        steps.push_back(remove_element(shared, switched.name, {bytes_of_link(link), {}, false}));
+    for (const std::string& link : in) {
+        const Element element = {bytes_of_link(link), {}, false};
+        append(steps, add_elements(shared, switched.name, {&element, 1}, Making::if_absent));
+    }
+    steps.push_back(commit());
+    return steps;
 }
 
 } // namespace anchorhold::nft

@@ -28,9 +28,14 @@ std::vector<net::Step> remove_tracking(const HostRun& run);
 // Asks which runs have elements in the shared sets.
 Result<RunRules> ask_run_elements(net::Netlink& nftables);
 
+// The names of links in the set `switched`. A transaction that takes some out and puts others in.
+Result<std::vector<std::string>> ask_switched(net::Netlink& nftables);
+std::vector<net::Step> set_switched(const std::vector<std::string>& out,
+                                    const std::vector<std::string>& in);
+
 // list_shared() makes the requests that list what a run needs of the shared table. The answers come
-// in its order, chains before rules; sort_chains_first() brings planned lines into that order.
+// in its order: sets, chains, rules. sort_sets_first() brings planned lines into that order.
 std::vector<net::Step> list_shared(const HostRun& run);
-void sort_chains_first(std::vector<std::string>& lines);
+void sort_sets_first(std::vector<std::string>& lines);
 
 } // namespace anchorhold::nft

@@ -19,10 +19,12 @@
 //   }
 //   table inet anchorhold {
 //     set forwards { type ifname; elements = { ahFILTERED } }
+//     set switched { type ifname; elements = { the links that we made forward } }
 //     set guests4, guests6 { elements = { the addresses that the engine gave the run in place } }
 //     chain forward     { hook forward priority 0; iifname @forwards accept; iifname "ah*" drop }
-//     chain toward      { hook forward priority 1; oifname != "ah*" accept
-//                         ct state established, related accept; counter drop }
+//     chain toward      { hook forward priority 1; ct state established, related accept
+//                         iifname @switched counter drop; oifname != "ah*" accept
+//                         counter drop }
 //     chain postrouting { nat hook postrouting priority 100
 //                         oifname != "ah*" iifname @forwards masquerade }
 //     chain prerouting  { hook prerouting priority -150; ip saddr @guests4 jump guest; ... }
@@ -51,6 +53,9 @@
 //    the first filtered run, `prerouting` comes with the first run in place, and each goes with the
 //    last. Priority -150 comes after the tracking, which `guest` needs to know answers, and before
 //    DNAT (-100).
+// 7. `switched` is empty unless forwarding.hpp has put links there. What comes in on them is
+//    forwarded because of us. So only answers are let through: they are our runs', because nothing
+//    that begins there is.
 //
 // Why there are 64 tables: the key decides which table holds a run's chain. The kernel checks a
 // whole table whenever a rule is added, and walks through all tables for each message that names
@@ -334,7 +339,7 @@ Result<std::vector<std::string>> host_rules_lines(const HostRun& run)
     const OwnNames own = own_of(run);
     AH_TRY(Ruleset planned, describe(own.table(), add_link_chain(run)));
     AH_TRY(Ruleset common, describe(shared_table(), shared_part(run)));
-    sort_chains_first(common.ours);
+    sort_sets_first(common.ours);
     return lines_of(std::move(planned), common);
 }
 

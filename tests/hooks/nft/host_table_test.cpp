@@ -116,15 +116,18 @@ TEST_CASE("a filtered run's link lets through no other sender, and nothing that 
     };
     const Lines behind = {
         "set forwards flags 0 key 16",
+        "set switched flags 0 key 16",
         "chain forward type filter hook 2 prio 0 policy 1",
         "chain toward type filter hook 2 prio 1 policy 1",
         "chain postrouting type nat hook 4 prio 100 policy 1",
         "rule forward [ meta load iifname => reg 1 ]" + is_forwards + accepted,
         "rule forward [ meta load iifname => reg 1 ] [ cmp eq reg 1 0x00006861 ]" + count + dropped,
-        "rule toward [ meta load oifname => reg 1 ] [ cmp neq reg 1 0x00006861 ]" + accepted,
         "rule toward [ ct load state => reg 1 ] [ bitwise reg 1 = ( reg 1 & 0x00000006 ) ^ "
         "0x00000000 ] [ cmp neq reg 1 0x00000000 ]" +
             accepted,
+        "rule toward [ meta load iifname => reg 1 ] [ lookup reg 1 set switched 0x0 ]" + count +
+            dropped,
+        "rule toward [ meta load oifname => reg 1 ] [ cmp neq reg 1 0x00006861 ]" + accepted,
         "rule toward" + count + dropped,
         "rule postrouting [ meta load oifname => reg 1 ] [ cmp neq reg 1 0x00006861 ]"
         " [ meta load iifname => reg 1 ]" +
@@ -262,9 +265,9 @@ TEST_CASE("and in the same transaction what nobody needs then")
     CHECK(more(sealed, {.own_table = true, .older_table = true, .shared_table = true}) ==
           Lines{"remove empty table netdev anchorhold-2b", "remove table netdev ah0123456789ab",
                 "remove table inet anchorhold"});
-    CHECK(more(filtered, {.tracking = true}) == Lines{"add chain toward", "remove chain toward",
-                                                      "add chain postrouting",
-                                                      "remove chain postrouting"});
+    CHECK(more(filtered, {.tracking = true}) ==
+          Lines{"add chain toward", "remove chain toward", "add chain postrouting",
+                "remove chain postrouting", "add set switched", "remove set switched"});
     CHECK(more(in_place, {.tracking = true}) == Lines{"add chain prerouting",
                                                       "remove chain prerouting", "add chain guest",
                                                       "remove chain guest"});
