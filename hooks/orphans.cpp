@@ -41,6 +41,7 @@ constexpr std::chrono::seconds patience_for_orphans(5);
 constexpr std::int32_t no_id = NETNSA_NSID_NOT_ASSIGNED;
 // A link whose other end is in our own namespace names no number. We give it this one.
 constexpr std::int32_t our_own = no_id - 1;
+constexpr std::uint64_t all_pids = 0xeffffffc; // the first pid namespace: it sees every process
 
 int keep_peer(const nlattr* attribute, void* data)
 {
@@ -75,7 +76,8 @@ struct Remains {
     std::map<std::string, std::int32_t> peers; // a link's key, and the number of its other end
     std::set<std::string> elsewhere;           // keys of links made in another pid namespace
     std::vector<rules::Prefix> guests;
-    bool empty() const { return keys.empty() && guests.empty(); }
+    std::vector<rules::Prefix> guests_elsewhere; // of runs that were made in another pid namespace
+    bool empty() const { return keys.empty() && guests.empty() && guests_elsewhere.empty(); }
 };
 
 Status look_at_links(net::Netlink& route, Remains& remains)
@@ -124,7 +126,12 @@ Result<Remains> look_around(const std::string& path, net::Netlink& route, net::N
         if (const auto key = nft::key_of_link(link))
             remains.keys.insert(key->text());
     }
-    remains.guests = std::move(rules->guests);
+    AH_TRY(const FileIdentity pids, state::namespace_of(0, "pid"));
+    for (const nft::GuestRules& guest : rules->guests) {
+        const bool ours = guest.owner.empty() || guest.owner == pids.text();
+        auto& where = ours || pids.inode == all_pids ? remains.guests : remains.guests_elsewhere;
+        where.push_back(guest.address);
+    }
     AH_CHECK(look_at_links(route, remains), "list the links");
     return remains;
 }
@@ -254,7 +261,9 @@ Result<state::SweepResult> sweep_orphans(const std::string& state_path)
         return swept;
     AH_TRY(const state::StateDir state, state::StateDir::open(state_path));
     AH_CHECK(leave_out_runs(state, remains));
-    if (remains.empty())
+    for (const rules::Prefix& guest : remains.guests_elsewhere)
+        swept.left.push_back(guest.text() + ": its rules were made in another pid namespace");
+    if (remains.keys.empty() && remains.guests.empty())
         return swept;
     AH_TRY(const Living living, who_lives(remains, route), "look who lives");
     for (const std::string& key : remains.keys) {

@@ -10,9 +10,9 @@
 // 2. The address of a guest, if a namespace with a process has that address.
 //
 // A link that was made in another pid namespace is left, with everything of its key, and named in
-// `left`: we cannot see who lives behind it. A guest, and a link of an earlier version, do not say
-// where they were made. A process behind them that we do not see is cut off. Nothing that is
-// removed here was keeping a living process confined.
+// `left`: we cannot see who lives behind it. So is a guest, unless we are in the first pid
+// namespace and see every process. What an earlier version made does not say where: a process
+// behind it that we do not see is cut off.
 #pragma once
 
 #include "hooks/state/teardown.hpp"

@@ -15,6 +15,8 @@
 namespace anchorhold::nft {
 namespace {
 
+constexpr std::uint8_t comment_type = 0; // NFTNL_UDATA_SET_ELEM_COMMENT
+
 bool is(const rules::Prefix& prefix, Ip ip)
 {
     return prefix.is_v4() == (ip == Ip::v4);
@@ -179,6 +181,27 @@ Bytes bytes_of_link(const std::string& name)
     Bytes bytes(name.begin(), name.end());
     bytes.resize(IFNAMSIZ);
     return bytes;
+}
+
+// A list of attributes: a byte for the type, one for the size, then the value.
+Bytes comment_of(const std::string& text)
+{
+    Bytes kept(text.size() + 3);
+    kept[0] = comment_type;
+    kept[1] = static_cast<std::uint8_t>(text.size() + 1);
+    std::ranges::copy(text, kept.begin() + 2);
+    return kept;
+}
+
+std::string comment_in(std::span<const std::uint8_t> kept)
+{
+    while (kept.size() > 2 && kept.size() - 2 >= kept[1]) {
+        const auto value = kept.subspan(2, kept[1]);
+        if (kept[0] == comment_type)
+            return {value.begin(), std::ranges::find(value, 0)};
+        kept = kept.subspan(2 + value.size());
+    }
+    return {};
 }
 
 } // namespace anchorhold::nft

@@ -20,4 +20,8 @@ std::vector<Element> reaches_of(const std::vector<rules::Reach>& reaches, Ip ip)
 std::vector<Bytes> addresses_of(const std::vector<rules::Prefix>& prefixes, Ip ip);
 Bytes bytes_of_link(const std::string& name);
 
+// Return the comment of an element as nft(8) keeps it, and its text: "" when there is none.
+Bytes comment_of(const std::string& text);
+std::string comment_in(std::span<const std::uint8_t> kept);
+
 } // namespace anchorhold::nft

@@ -4,6 +4,7 @@
 #include "hooks/state/process.hpp"
 
 #include "hooks/nft/forwarding.hpp"
+#include "hooks/nft/host_shared.hpp"
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/ruleset_text.hpp"
 
@@ -54,9 +55,24 @@ Result<state::FileLock> lock_shared(const state::StateDir& state, const state::D
     return state::FileLock::take(state.path() + "/locks/network", deadline.left());
 }
 
-Status drop_once(const state::StateDir& state, net::Netlink& nftables, const HostRun& run)
+// Leaves out the guests whose rules were made in another pid namespace: a run over there has the
+// address now.
+Result<HostRun> without_others(net::Netlink& nftables, HostRun run)
+{
+    if (run.network.guest.empty() || run.owner.empty())
+        return run;
+    AH_TRY(const RunRules seen, ask_run_elements(nftables));
+    for (const GuestRules& guest : seen.guests) {
+        if (!guest.owner.empty() && guest.owner != run.owner)
+            std::erase(run.network.guest, guest.address);
+    }
+    return run;
+}
+
+Status drop_once(const state::StateDir& state, net::Netlink& nftables, const HostRun& whole)
 {
     AH_TRY(const std::uint32_t generation, ask_generation(nftables));
+    AH_TRY(const HostRun run, without_others(nftables, whole));
     AH_TRY(const UnneededTables unused, ask_unneeded(nftables, run));
     const bool last = unused.shared_table || (unused.tracking && run.technique == Technique::veth);
     if (!last) // of those that are forwarded
@@ -81,7 +97,8 @@ Status drop_with_unused(const state::StateDir& state, net::Netlink& nftables, co
         if (number != ERESTART && number != EBUSY && number != EINTR)
             return dropped;
     }
-    AH_CHECK(nftables.send(drop_host_rules(run)));
+    AH_TRY(const HostRun left, without_others(nftables, run));
+    AH_CHECK(nftables.send(drop_host_rules(left)));
     return fail(Code::network_setup_failed, "somebody changes the host's ruleset all the time, so "
                                             "that tables which nobody needs are not removed");
 }
@@ -90,8 +107,8 @@ Status drop_with_unused(const state::StateDir& state, net::Netlink& nftables, co
 
 HostRun host_run(const Record& record)
 {
-    return {record.key, record.posture, record.technique,
-            record.network.value_or(rules::Network())};
+    return {record.key, record.posture, record.technique, record.network.value_or(rules::Network()),
+            record.host_pidns.text()};
 }
 
 Status put_host_rules(const state::StateDir& state, const Record& record,
@@ -125,6 +142,7 @@ Status drop_guests(const state::StateDir& state, const Record& record,
     AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     HostRun run = host_run(record);
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}));
+    AH_TRY(run, without_others(nftables, std::move(run)));
     return run.network.guest.empty() ? Status() : nftables.send(drop_host_rules(run));
 }
 

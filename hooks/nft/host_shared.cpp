@@ -23,7 +23,8 @@ using namespace nft;
 using Steps = std::vector<net::Step>;
 
 constexpr Table shared = {NFPROTO_INET};
-constexpr std::string_view our_links = "ah"; // the names that link_name() makes begin so
+constexpr std::string_view our_links = "ah";        // the names that link_name() makes begin so
+constexpr std::string_view made_in = "anchorhold "; // a comment: a pid namespace follows
 constexpr std::int32_t before_dnat = -150;
 constexpr std::int32_t source_nat = 100;
 
@@ -116,18 +117,21 @@ std::vector<OwnElement> elements_of(const HostRun& run)
     std::vector<OwnElement> own;
     if (run.technique != Technique::in_place)
         return own;
+    const Bytes comment =
+        run.owner.empty() ? Bytes() : comment_of(std::string(made_in) + run.owner);
     for (const Ip ip : {Ip::v4, Ip::v6}) {
         for (const Bytes& address : addresses_of(run.network.guest, ip))
-            own.push_back({ip == Ip::v4 ? guests4.name : guests6.name, {address, {}, false}});
+            own.push_back(
+                {ip == Ip::v4 ? guests4.name : guests6.name, {address, {}, false, comment}});
     }
     return own;
 }
 
-// Returns the key in an element's line, such as "guests4 0a630002".
+// Returns the key in an element's line, such as "guests4 0a630002 anchorhold 4:4026531836".
 Bytes key_in(const std::string& line)
 {
     Bytes key;
-    for (std::size_t at = line.find(' ') + 1; at + 2 <= line.size(); at += 2) {
+    for (std::size_t at = line.find(' ') + 1; at + 2 <= line.size() && line[at] != ' '; at += 2) {
         std::uint8_t byte = 0;
         std::from_chars(line.data() + at, line.data() + at + 2, byte, 16);
         key.push_back(byte);
@@ -303,7 +307,9 @@ Result<RunRules> ask_run_elements(net::Netlink& nftables)
             ::inet_ntop(key.size() == 4 ? AF_INET : AF_INET6, key.data(), text.data(), text.size());
             AH_TRY(const rules::Prefix guest,
                    rules::Prefix::parse(text.data(), Code::network_setup_failed));
-            rules.guests.push_back(guest);
+            const std::size_t owner = line.find(" " + std::string(made_in));
+            rules.guests.push_back(
+                {guest, owner == std::string::npos ? "" : line.substr(owner + 1 + made_in.size())});
         }
     }
     std::erase_if(rules.links, [](const std::string& name) { return !key_of_link(name); });

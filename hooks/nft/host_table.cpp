@@ -20,7 +20,8 @@
 //   table inet anchorhold {
 //     set forwards { type ifname; elements = { ahFILTERED } }
 //     set switched { type ifname; elements = { the links that we made forward } }
-//     set guests4, guests6 { elements = { the addresses that the engine gave the run in place } }
+//     set guests4, guests6 { elements = { the addresses that the engine gave the run in place,
+//                                         each with a comment: the run's pid namespace } }
 //     chain forward     { hook forward priority 0; iifname @forwards accept; iifname "ah*" drop }
 //     chain toward      { hook forward priority 1; ct state established, related accept
 //                         iifname @switched counter drop; oifname != "ah*" accept
@@ -250,6 +251,8 @@ std::vector<net::Step> load_host_rules(const HostRun& run)
     Steps steps = remove_link_chain(run);
     append(steps, add_link_chain(run));
     append(steps, shared_part(run));
+    append(steps, remove_own_elements(run)); // one that is there keeps its comment
+    append(steps, add_own_elements(run));
     return transaction(std::move(steps));
 }
 
@@ -288,8 +291,8 @@ Result<UnneededTables> ask_unneeded(net::Netlink& nftables, const HostRun& run)
     AH_TRY(const RunRules elements, ask_run_elements(nftables));
     const bool forwards = std::ranges::any_of(
         elements.links, [&](const std::string& link) { return !on_link || link != own.name; });
-    const bool guests = std::ranges::any_of(elements.guests, [&](const rules::Prefix& guest) {
-        return on_link || !rules::is_covered(guest, run.network.guest);
+    const bool guests = std::ranges::any_of(elements.guests, [&](const GuestRules& guest) {
+        return on_link || !rules::is_covered(guest.address, run.network.guest);
     });
     unused.shared_table = !others && !forwards && !guests;
     unused.tracking = tracked && !unused.shared_table && !(on_link ? forwards : guests);

@@ -25,6 +25,7 @@ struct HostRun {
     Posture posture = Posture::sealed;     // sealed or filtered
     Technique technique = Technique::veth; // veth or in_place; an in_place run is filtered
     rules::Network network;                // veth: its subnet; in_place: its guest addresses
+    std::string owner = {}; // the pid namespace that it was made in; empty: any, see GuestRules
 };
 
 // The part of the shared table that stands, of all that a run of this kind needs. Elements are left
@@ -64,9 +65,13 @@ std::vector<net::Step> drop_host_rules(const HostRun& run, const UnneededTables&
                                        std::uint32_t generation);
 
 // The runs that have rules here, of any state directory.
+struct GuestRules {
+    rules::Prefix address;
+    std::string owner; // HostRun::owner; empty: an earlier build made the element
+};
 struct RunRules {
-    std::vector<std::string> links;    // the links that a chain or an element is named after
-    std::vector<rules::Prefix> guests; // the addresses of the runs in place
+    std::vector<std::string> links; // the links that a chain or an element is named after
+    std::vector<GuestRules> guests; // of the runs in place
 };
 Result<RunRules> ask_run_rules(net::Netlink& nftables);
 std::optional<RunKey> key_of_link(std::string_view name); // the inverse of link_name()

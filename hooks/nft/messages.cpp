@@ -187,6 +187,9 @@ void add_to(nftnl_set* set, const Element& element)
     }
     if (element.is_end)
         nftnl_set_elem_set_u32(made, NFTNL_SET_ELEM_FLAGS, NFT_SET_ELEM_INTERVAL_END);
+    if (!element.comment.empty())
+        nftnl_set_elem_set(made, NFTNL_SET_ELEM_USERDATA, element.comment.data(),
+                           static_cast<std::uint32_t>(element.comment.size()));
     nftnl_set_elem_add(set, made); // from here on the set owns it
 }
 

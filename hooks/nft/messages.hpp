@@ -61,6 +61,7 @@ struct Element {
     // A range of addresses is two elements: its first address, and an end. The end has this flag
     // and the first address behind the range.
     bool is_end = false;
+    Bytes comment = {}; // see comment_of()
 };
 
 void append(std::vector<net::Step>& steps, std::vector<net::Step> more);

@@ -3,6 +3,7 @@
 // lives and are no part of a plan.
 #include "hooks/nft/ruleset_text.hpp"
 
+#include "hooks/nft/elements.hpp"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -237,6 +238,8 @@ Status read_elements(Ruleset& ruleset, const nft::Table& ours, const nlmsghdr* h
         if (nftnl_set_elem_is_set(element, NFTNL_SET_ELEM_FLAGS) &&
             (nftnl_set_elem_get_u32(element, NFTNL_SET_ELEM_FLAGS) & NFT_SET_ELEM_INTERVAL_END))
             line += " end";
+        const std::string comment = comment_in(key_of(element, NFTNL_SET_ELEM_USERDATA));
+        line += comment.empty() ? "" : " " + comment;
         ruleset.elements.push_back(std::move(line));
     }
     return {};

@@ -190,5 +190,37 @@ for posture in sealed filtered; do
     "$runtime" gc >/dev/null
     check "$posture: what it left is taken when its link is gone" nothing_left
 done
+
+# In a network that an engine made the host's rules name addresses, and whose they are.
+ip netns add place
+ip link add port0 type veth peer name eth0 netns place
+ip addr add 10.88.0.1/16 dev port0
+ip link set port0 up
+ip -n place addr add 10.88.0.2/16 dev eth0
+ip -n place link set eth0 up
+ip -n place route add default via 10.88.0.1
+bundle far "${asks[filtered]} | .linux.namespaces |=
+    map(if .type == \"network\" then .path = \"/run/netns/place\" else . end)" sleep infinity
+mkfifo "$lab/delete"
+# shellcheck disable=SC2016
+start_ready beside sh -c 'ah="$1 --ah-policy $2 --ah-state $3"
+    $ah create --bundle "$4" far </dev/null >"$0" 2>&1; echo
+    read -r word <"$5"; $ah delete --force far >"$0" 2>&1' \
+    "$lab/log" "$lab/bin/anchorhold" "$lab/policy.json" "$lab/other" "$lab/b/far" "$lab/delete"
+other=$!
+guests() { nft list set inet anchorhold guests4 2>/dev/null | grep -o '10.88.0.2 comment "anchorhold '; }
+check "in place: a run of an engine that sees nothing of ours" guests
+check "in place: gc leaves its address, and says so" same \
+    "0 left 10.88.0.2/32: its rules were made in another pid namespace" \
+    "$(beside "$runtime" gc >"$lab/gc"; echo $? "$(cat "$lab/gc")")"
+check "in place: it stands" guests
+echo >"$lab/delete"
+wait "$other"
+check "in place: its own engine takes it away" same "" "$(guests)"
+rm -rf "$lab/other"
+ip link del port0
+ip netns del place
+rm -f "$lab/delete"
+check "in place: nothing is left" nothing_left
 echo "$forwarding" >/proc/sys/net/ipv4/ip_forward
 finish

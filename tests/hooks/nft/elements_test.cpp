@@ -148,4 +148,13 @@ TEST_CASE("an address is once in a set, and a link's name fills its key")
     CHECK(nft::bytes_of_link("ah0") == Bytes{'a', 'h', '0', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
+TEST_CASE("a comment is kept as nft(8) keeps it, behind whatever else is kept")
+{
+    CHECK(comment_of("ab") == Bytes{0, 3, 'a', 'b', 0});
+    CHECK(comment_in(Bytes{0, 3, 'a', 'b', 0}) == "ab");
+    CHECK(comment_in(Bytes{1, 2, 7, 7, 0, 3, 'a', 'b', 0}) == "ab");
+    CHECK(comment_in(Bytes{}).empty());
+    CHECK(comment_in(Bytes{0, 9, 'a', 'b', 0}).empty()); // cut short
+}
+
 } // namespace anchorhold::nft_elements_test

@@ -273,6 +273,16 @@ TEST_CASE("and in the same transaction what nobody needs then")
                                                       "remove chain guest"});
 }
 
+TEST_CASE("a guest's element says in which pid namespace its run was made")
+{
+    HostRun marked = in_place;
+    marked.owner = "4:4026531836";
+    Lines guests = lines_of(marked);
+    std::erase_if(guests, [](const std::string& line) { return !line.starts_with("guests"); });
+    CHECK(guests == Lines{"guests4 0a580005 anchorhold 4:4026531836",
+                          "guests6 fd880000000000000000000000000005 anchorhold 4:4026531836"});
+}
+
 TEST_CASE("of a run on a link of ours the key is enough to drop it")
 {
     HostRun bare;
