@@ -97,13 +97,26 @@ std::vector<rules::Prefix> guests_of(const Record& record)
     return record.network.value_or(rules::Network()).guest;
 }
 
+enum class Scope : std::uint8_t {
+    tables,     // only the tables
+    links,      // the tables and links; others of the pod may listen
+    everything, // the tables, links and listeners
+};
+
+struct Look {
+    Scope scope = Scope::everything;
+    const state::Deadline& deadline;
+    KeptHost* kept = nullptr; // of who looks at many runs in a row
+    Look at(Scope other) const { return {other, deadline, kept}; }
+};
+
 // Brings the record, and the host's rules, up to date with changed addresses. The record is written
 // first: it must name the guests before the host's rules do.
 Status follow_changes(const state::StateDir& state, Record& record, net::Conversations& inside,
-                      const state::Deadline& deadline, Confinement& confined)
+                      const Look& look, Confinement& confined)
 {
     std::vector<rules::Prefix> before = guests_of(record);
-    AH_TRY(const bool changed, look_again(record, inside, deadline));
+    AH_TRY(const bool changed, look_again(record, inside, look.deadline, look.kept));
     if (!changed)
         return {};
     confined.notes.emplace_back("the host's or the container's addresses changed, and the rules "
@@ -113,7 +126,8 @@ Status follow_changes(const state::StateDir& state, Record& record, net::Convers
     std::erase_if(before, [&now](const rules::Prefix& address) {
         return std::ranges::find(now, address) != now.end();
     });
-    return before.empty() ? Status() : nft::drop_guests(state, record, std::move(before), deadline);
+    return before.empty() ? Status()
+                          : nft::drop_guests(state, record, std::move(before), look.deadline);
 }
 
 // Ends the container's connections to what it may not reach any more: a table accepts what is
@@ -161,12 +175,6 @@ Status restore_rules(const state::StateDir& state, Record& record, net::Conversa
     return {};
 }
 
-enum class Scope : std::uint8_t {
-    tables,     // only the tables
-    links,      // the tables and links; others of the pod may listen
-    everything, // the tables, links and listeners
-};
-
 // The run that holds the network of a container's pod, as the container's record names it.
 struct Holder {
     RunKey key;
@@ -181,26 +189,27 @@ Result<Holder> holder_of(const Record& member)
 }
 
 Status confine_again(const state::StateDir& state, const RunKey& key, std::string_view generation,
-                     Scope scope, const state::Deadline& deadline);
+                     const Look& look);
 
-Status confine_pod_again(const state::StateDir& state, const Record& member, Scope scope,
-                         const state::Deadline& deadline)
+Status confine_pod_again(const state::StateDir& state, const Record& member, const Look& look)
 {
     AH_TRY(const Holder holder, holder_of(member));
     AH_TRY(const auto record, state.read(holder.key));
     if (!record || record->generation != holder.generation || !state::is_alive(record->init)) {
         // The sandbox ended first. The table that holds its network stays and is never loosened.
-        if (scope == Scope::tables)
+        if (look.scope == Scope::tables)
             return {};
         return fail(Code::network_setup_failed, "the sandbox of its pod is gone");
     }
     return confine_again(state, holder.key, holder.generation,
-                         scope == Scope::tables ? scope : Scope::links, deadline);
+                         look.scope == Scope::tables ? look : look.at(Scope::links));
 }
 
 Status confine_again(const state::StateDir& state, const RunKey& key, std::string_view generation,
-                     Scope scope, const state::Deadline& deadline)
+                     const Look& look)
 {
+    const Scope scope = look.scope;
+    const state::Deadline& deadline = look.deadline;
     AH_TRY(const state::RunLock lock, state::RunLock::take(state, key, deadline.left()));
     AH_TRY(auto record, enforced_record(state, key, generation));
     if (record.posture == Posture::open)
@@ -210,12 +219,12 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
         return {}; // the run's host rules are in another namespace; gc over there restores them
     AH_TRY(const net::Netns netns, same_namespace(record));
     if (record.technique == Technique::pod)
-        return confine_pod_again(state, record, scope, deadline);
+        return confine_pod_again(state, record, look);
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     const Record found = record;
     Confinement confined;
     keep_denied(state, record, inside, confined);
-    AH_CHECK(follow_changes(state, record, inside, deadline, confined));
+    AH_CHECK(follow_changes(state, record, inside, look, confined));
     AH_CHECK(restore_rules(state, record, inside, deadline, confined));
     if (scope != Scope::tables) {
         const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
@@ -254,13 +263,15 @@ bool has_ended(const state::StateDir& state, const Record& before)
 
 // Returns the line about a run that does not hold, or nothing.
 std::string line_of_held(const state::StateDir& state, const RunKey& key,
-                         std::chrono::milliseconds patience)
+                         std::chrono::milliseconds patience, KeptHost& kept)
 {
     const auto read = state.read(key);
     const auto record = read ? *read : std::nullopt;
     if (!record || !record->network || record->state != RunState::enforced)
         return "";
-    const auto held = restore_tables(state, key, record->generation, state::Deadline(patience));
+    const state::Deadline deadline(patience);
+    const auto held =
+        confine_again(state, key, record->generation, {Scope::tables, deadline, &kept});
     if (held || has_ended(state, *record))
         return "";
     return printable(key.text() + ": " + held.error().what, longest_held) + "\n";
@@ -309,7 +320,7 @@ Result<Record> confine_pod_network(const state::StateDir& state, const Record& m
                                    const FileIdentity& netns, const state::Deadline& deadline)
 {
     AH_TRY(const Holder holder, holder_of(member));
-    AH_CHECK(confine_again(state, holder.key, holder.generation, Scope::links, deadline),
+    AH_CHECK(confine_again(state, holder.key, holder.generation, {Scope::links, deadline}),
              "the pod's network");
     AH_TRY(auto record, enforced_record(state, holder.key, holder.generation), "the pod's network");
     if (record.netns != netns || !state::is_alive(record.init)) {
@@ -322,13 +333,13 @@ Result<Record> confine_pod_network(const state::StateDir& state, const Record& m
 Status check_before_start(const state::StateDir& state, const RunKey& key,
                           std::string_view generation, const state::Deadline& deadline)
 {
-    return confine_again(state, key, generation, Scope::everything, deadline);
+    return confine_again(state, key, generation, {Scope::everything, deadline});
 }
 
 Status restore_tables(const state::StateDir& state, const RunKey& key, std::string_view generation,
                       const state::Deadline& deadline)
 {
-    return confine_again(state, key, generation, Scope::tables, deadline);
+    return confine_again(state, key, generation, {Scope::tables, deadline});
 }
 
 Result<std::vector<std::string>> hold_all(const state::StateDir& state,
@@ -337,8 +348,9 @@ Result<std::vector<std::string>> hold_all(const state::StateDir& state,
     AH_TRY(const auto keys, state.runs());
     const auto share = [&](std::size_t worker, std::size_t workers) {
         std::string lines;
+        KeptHost kept;
         for (std::size_t at = worker; at < keys.size(); at += workers)
-            lines += line_of_held(state, keys[at], patience_for_each);
+            lines += line_of_held(state, keys[at], patience_for_each, kept);
         return lines;
     };
     const bool alone = keys.size() < most_workers;

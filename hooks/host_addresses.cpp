@@ -17,7 +17,7 @@ constexpr std::size_t most_asked = 32; // addresses of an allow list; each quest
 
 // Leaves out of `delivered` what is always denied, the gateways of runs among it, and what `own`
 // has.
-Result<HostAddresses> whole_host(net::Netlink& route, const rules::Prefix& pool)
+Result<HostAddresses> list_host(net::Netlink& route, const rules::Prefix& pool)
 {
     HostAddresses host;
     AH_TRY(host.own, addresses_in(route, pool));
@@ -32,6 +32,16 @@ Result<HostAddresses> whole_host(net::Netlink& route, const rules::Prefix& pool)
                 host.delivered.push_back(*range);
         }
     }
+    return host;
+}
+
+Result<HostAddresses> whole_host(net::Netlink& route, const rules::Prefix& pool, KeptHost* kept)
+{
+    if (kept != nullptr && *kept && (*kept)->pool == pool)
+        return (*kept)->host;
+    AH_TRY(HostAddresses host, list_host(route, pool));
+    if (kept != nullptr)
+        *kept = ListedHost{pool, host};
     return host;
 }
 
@@ -51,21 +61,22 @@ Result<std::vector<rules::Prefix>> addresses_in(net::Netlink& route, const rules
     return addresses;
 }
 
-Result<HostAddresses> host_addresses(net::Netlink& route, const Record& record)
+Result<HostAddresses> host_addresses(net::Netlink& route, const Record& record, KeptHost* kept)
 {
     const rules::Network network = record.network.value_or(rules::Network());
     const bool few = network.allow.size() <= most_asked;
     const auto is_asked = [](const rules::Reach& reach) { return reach.to.is_single(); };
     if (record.technique != Technique::veth || !few ||
         !std::ranges::all_of(network.allow, is_asked))
-        return whole_host(route, network.pool);
+        return whole_host(route, network.pool, kept);
     HostAddresses host;
     for (const rules::Reach& reach : network.allow) {
         if (!reach.to.is_v4())
             continue; // a link of ours has no way there
         const auto answers = route.list(net::match_route(state::RoutedRange::of(reach.to).base));
         if (!answers && answers.error().number == EINVAL)
-            return whole_host(route, network.pool); // a blackhole, or a question not understood
+            return whole_host(route, network.pool,
+                              kept); // a blackhole, or a question not understood
         if (!answers && net::is_no_route(answers.error().number))
             continue; // the host has no way there
         AH_CHECK(answers);

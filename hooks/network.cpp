@@ -183,7 +183,7 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     if (record.posture == Posture::filtered && record.technique == Technique::veth)
         AH_CHECK(check_forwarding(network, record));
     if (record.posture == Posture::filtered) { // no other posture's table names them
-        AH_TRY(HostAddresses host, host_addresses(route, record));
+        AH_TRY(HostAddresses host, host_addresses(route, record, nullptr));
         network.node = std::move(host.own);
         network.delivered = std::move(host.delivered);
     }
@@ -199,7 +199,8 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
     return nft::put_host_rules(state, record, deadline);
 }
 
-Result<bool> look_again(Record& record, net::Conversations& inside, const state::Deadline& deadline)
+Result<bool> look_again(Record& record, net::Conversations& inside, const state::Deadline& deadline,
+                        KeptHost* kept)
 {
     if (record.posture != Posture::filtered || !record.network)
         return false;
@@ -219,7 +220,7 @@ Result<bool> look_again(Record& record, net::Conversations& inside, const state:
     };
     rules::Network now = *record.network;
     AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, deadline));
-    AH_TRY(HostAddresses host, host_addresses(route, record));
+    AH_TRY(HostAddresses host, host_addresses(route, record, kept));
     now.node = std::move(host.own);
     now.delivered = std::move(host.delivered);
     if (record.technique == Technique::in_place) {

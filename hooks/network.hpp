@@ -2,9 +2,13 @@
 // Makes and checks the link and the host's rules of a sealed or filtered run.
 #pragma once
 
+#include "hooks/host_addresses.hpp"
 #include "hooks/net/netns.hpp"
 #include "hooks/nft/inside_table.hpp"
 #include "hooks/state/state_dir.hpp"
+
+#include <string>
+#include <vector>
 
 namespace anchorhold {
 
@@ -18,9 +22,9 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
                net::Conversations& inside, const state::Deadline& deadline);
 // Looks for what the host and the engine changed since: the host's own addresses, and in place also
 // the container's links and addresses. Only for a filtered run. Returns true when record.network
-// has changed.
-Result<bool> look_again(Record& record, net::Conversations& inside,
-                        const state::Deadline& deadline);
+// has changed. Lists the host no more than once if `kept` is given.
+Result<bool> look_again(Record& record, net::Conversations& inside, const state::Deadline& deadline,
+                        KeptHost* kept);
 // Comes after plug_in() and the table inside. Sets the addresses and brings both ends up, then asks
 // the kernel for its route to the container and judges it.
 Status open_link(Record& record, net::Conversations& inside, const state::Deadline& deadline);

@@ -123,12 +123,16 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
 Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Record& record,
                                           const state::Deadline& deadline)
 {
-    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
     const HostRun run = host_run(record);
     if (run.technique == Technique::in_place && run.network.guest.empty())
         return HostRulesFound::stood; // it has no address, so there are no rules for it
-    AH_TRY(const bool good, stands(nftables, run), "read the host's rules");
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
+    // Looking needs no lock, and most runs' rules stand: gc looks at several runs at once.
+    AH_TRY(bool good, stands(nftables, run), "read the host's rules");
+    if (good && !run.network.enable_forwarding)
+        return HostRulesFound::stood;
+    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
+    AH_TRY(good, stands(nftables, run), "read the host's rules");
     if (!good)
         AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
     AH_CHECK(hold_forwarding(state, record, nftables, deadline));
