@@ -171,7 +171,7 @@ bool is_left_alone(const Policy& policy, const std::optional<std::string>& optio
                    const std::optional<std::string>& argv0, const ContainerId& id)
 {
     const auto choice = choose_profile(policy, {}, option, argv0);
-    const auto request = choice ? resolve(policy, {}, *choice, id)
+    const auto request = choice ? resolve(policy, {}, *choice, {id, {}})
                                 : Result<Request>(std::unexpected(choice.error()));
     return request && leave_alone(*request).has_value();
 }

@@ -26,7 +26,7 @@ private:
 };
 
 struct UnixTarget {
-    std::string path; // DIRECTORY/SOCKET, is_plain_path; in a profile it may hold {id}
+    std::string path; // DIRECTORY/SOCKET, is_plain_path; in a profile it may hold path_words.hpp
     std::string_view directory() const { return std::string_view(path).substr(0, path.rfind('/')); }
     friend bool operator==(const UnixTarget&, const UnixTarget&) = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/policy.hpp"
 
+#include "schema/path_words.hpp"
 #include "schema/rules/always_denied.hpp"
 
 #include <algorithm>
@@ -131,6 +132,21 @@ Status check_profile_name(json::View at, std::string_view name)
     return {};
 }
 
+// Checks the words in braces, which depend on another member: whether the profile is for pods.
+Status check_paths(json::View object, const Profile& profile)
+{
+    const Pods pods = profile.cri ? Pods::yes : Pods::no;
+    for (std::size_t i = 0; i < profile.endpoints.size(); ++i) {
+        const auto* socket = std::get_if<UnixTarget>(&profile.endpoints[i].to);
+        const auto checked = socket ? check_path_words(socket->path, pods) : Status();
+        if (!checked) {
+            const auto at = object.find("endpoints")->items()[i].find("to");
+            return std::unexpected(at->wrong(checked.error().what));
+        }
+    }
+    return {};
+}
+
 Result<Profile> read_profile(json::View object, const Switches& switches)
 {
     AH_CHECK(object.object());
@@ -159,6 +175,7 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
     if (const auto at = object.find("cri")) {
         AH_TRY(profile.cri, at->boolean());
     }
+    AH_CHECK(check_paths(object, profile));
     AH_TRY(profile.switches, read_switches(object, switches));
     return profile;
 }

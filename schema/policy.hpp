@@ -64,7 +64,7 @@ struct Switches {
 struct Profile {
     std::string name;
     Egress egress = Egress::off;
-    std::vector<Endpoint> endpoints; // unix: paths may hold {id}
+    std::vector<Endpoint> endpoints; // unix: paths may hold words (path_words.hpp)
     std::optional<std::vector<rules::AllowRule>> allow;
     Require require = Require::best;
     // For a handler whose engine makes pods: the containers of a pod share one network.

@@ -6,6 +6,7 @@
 #include "schema/request.hpp"
 
 #include "schema/json/comma_list.hpp"
+#include "schema/path_words.hpp"
 
 #include <algorithm>
 
@@ -84,17 +85,11 @@ Status check_choosable(const Policy& policy, const std::string& name)
     return {};
 }
 
-// Returns the endpoint with {id} filled in. An id is one path component, so the path keeps its
-// shape.
-Endpoint filled_in(Endpoint endpoint, const ContainerId& id)
+Result<Endpoint> filled_in(Endpoint endpoint, const Container& container)
 {
-    constexpr std::string_view hole = "{id}";
     if (auto* socket = std::get_if<UnixTarget>(&endpoint.to)) {
-        std::size_t at = socket->path.find(hole);
-        while (at != std::string::npos) {
-            socket->path.replace(at, hole.size(), id.text());
-            at = socket->path.find(hole, at + id.text().size());
-        }
+        AH_TRY(socket->path, fill_path_words(socket->path, container.id, container.config),
+               "endpoint " + endpoint.name);
     }
     return endpoint;
 }
@@ -157,10 +152,11 @@ Status resolve_egress(const Sources& from, Request& request)
     return {};
 }
 
-Status resolve_endpoints(const Sources& from, const ContainerId& id, Request& request)
+Status resolve_endpoints(const Sources& from, const Container& container, Request& request)
 {
     for (const Endpoint& endpoint : from.base.endpoints) {
-        request.endpoints.push_back(filled_in(endpoint, id));
+        AH_TRY(Endpoint filled, filled_in(endpoint, container));
+        request.endpoints.push_back(std::move(filled));
         request.bounded.push_back(from.by == ChosenBy::annotation);
     }
     if (from.said.endpoints) {
@@ -250,7 +246,7 @@ Result<ProfileChoice> choose_profile(const Policy& policy, const Asked& asked,
 }
 
 Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileChoice& choice,
-                        const ContainerId& id)
+                        const Container& container)
 {
     const Profile* base = policy.find(choice.name);
     if (base == nullptr)
@@ -263,7 +259,7 @@ Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileC
     request.switches = choice.by == ChosenBy::annotation ? policy.switches : base->switches;
     request.switches.relay = from.said.relay.value_or(request.switches.relay);
     AH_CHECK(resolve_egress(from, request));
-    AH_CHECK(resolve_endpoints(from, id, request));
+    AH_CHECK(resolve_endpoints(from, container, request));
     AH_CHECK(resolve_allow(from, request));
     return request;
 }

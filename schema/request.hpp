@@ -65,7 +65,7 @@ struct Request {
     Egress asked = Egress::off;      // the loosest that was asked for; kept for the record
     Egress egress = Egress::off;     // after the ceilings: never looser than `asked`
     Why why = Why::as_asked;         // one of as_asked, nothing_asked, policy_ceiling, empty_allow
-    std::vector<Endpoint> endpoints; // {id} filled in
+    std::vector<Endpoint> endpoints; // paths filled in
     std::vector<bool> bounded; // per endpoint: an annotation brought it, so `sockets` bounds it
     std::vector<rules::AllowRule> allow; // of egress allowlist; never empty there
     Require require = Require::best;
@@ -75,9 +75,14 @@ struct Request {
     Switches switches;
     friend bool operator==(const Request&, const Request&) = default;
 };
+// The container that a request is resolved for.
+struct Container {
+    ContainerId id;
+    std::optional<json::View> config; // its config.json, where there is one
+};
 // Resolves a request. Under `require: asked` refuses (policy_ceiling) what would otherwise be
 // tightened.
 Result<Request> resolve(const Policy& policy, const Asked& asked, const ProfileChoice& choice,
-                        const ContainerId& id);
+                        const Container& container);
 
 } // namespace anchorhold

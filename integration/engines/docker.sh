@@ -16,6 +16,7 @@ profiles() {
                                       to: "unix:\($brokers)/\(name)/broker.sock"}]};
         ($granted | split(", ")) as $granted
         | {model: asks("model"), stepwise: asks("stepwise"), absent: asks("absent"),
+           named: asks("{hostname}"),
            granted: {egress: "allowlist", allow: $granted},
            sealed: {tcp: "veth", endpoints: [{name: "model", listen: 8080, to: "tcp:host:9000"}]},
            open: {}}'
@@ -40,7 +41,7 @@ start_broker stepwise AH_STEPS=1
 runtimes() {
     local profile
     jq -n --arg path "$plain_runtime" '{plain: {path: $path}}'
-    for profile in off model stepwise absent granted sealed open; do
+    for profile in off model stepwise absent named granted sealed open; do
         jq -n --arg name "$profile" --argjson runtime "$(docker_runtime "$profile")" \
             '{($name): $runtime}'
     done
@@ -85,6 +86,9 @@ answers() {
 red check "a profile by runtimeArgs: the answer arrives" answers model cell:1
 red check "each piece arrives before the next is written" contains \
     "$(docker_run stepwise --rm cell:1 attempt ask-stepwise=8080)" "ask-stepwise=8080 reached: 5 pieces"
+red check "a broker by --hostname" answers named --hostname model cell:1
+red check "without it there is none for such a run" contains "$(docker_run named --rm cell:1 true 2>&1)" \
+    "start the broker first (endpoint_unavailable)"
 red check "with --read-only" answers model --read-only cell:1
 red check "with --user 1000, no capability, no_new_privs" \
     answers model --user 1000 --cap-drop all --security-opt no-new-privileges cell:1

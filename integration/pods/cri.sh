@@ -11,12 +11,14 @@ needs "${cri_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
+pods_own='{annotation:io.kubernetes.cri.sandbox-namespace}.{annotation:io.kubernetes.cri.sandbox-name}'
 policy '{default: "pods", ceiling: "allowlist", profiles: {pods: {cri: true},
     agent: {cri: true, env: {MODEL: "http://127.0.0.1:8080"},
-        endpoints: [{name: "model", listen: 8080, to: "unix:'"$brokers"'/model/broker.sock"}]}}}'
+        endpoints: [{name: "model", listen: 8080, to: "unix:'"$brokers/$pods_own"'/broker.sock"}]}}}'
 open_world
 name_hosts
 start_broker model
+start_broker cells.profiled
 start_node < <(profile_handler agent)
 published='.port_mappings = [{container_port: 7001, host_port: 8089}]'
 run_pod warm plain "$published" && remove_pod warm # makes the bridge and portmap's chains
@@ -152,7 +154,8 @@ red check "a sandbox needs no /tmp" same '[]' "$(record_of relayed | jq -c .advi
 remove_pod relayed
 red check "their records have ended" same "ended ended ended" \
     "$(for name in "${names[@]}"; do record_of "$name" | jq -r .state; done | xargs)"
-# A handler is a profile, whose variables and endpoints all containers have.
+# A handler is a profile, whose variables and endpoints all containers have; the broker by the pod's
+# namespace and name, which containerd writes.
 run_pod profiled anchorhold-agent
 serve profiled/sidecar 7001
 start_container profiled/agent . sleep infinity

@@ -2,6 +2,7 @@
 #include "schema/engine/verify.hpp"
 
 #include "schema/decide.hpp"
+#include "schema/path_words.hpp"
 
 #include <fnmatch.h>
 
@@ -213,7 +214,7 @@ bool wants_broker_of_its_own(const HandlerFacts& facts)
 {
     const Profile* const profile = chosen_profile(facts);
     return profile != nullptr && std::ranges::any_of(profile->endpoints, [](const Endpoint& one) {
-               return target_text(one.to).contains("{id}");
+               return has_path_words(target_text(one.to));
            });
 }
 

@@ -98,7 +98,7 @@ Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const Co
     // Every container of a pod means the same socket by {id}.
     AH_TRY(const ContainerId named,
            ContainerId::parse(chosen.pod.holder ? chosen.pod.holder->id : id.text()));
-    AH_TRY(chosen.request, resolve(*session.policy, asked.asked, profile, named));
+    AH_TRY(chosen.request, resolve(*session.policy, asked.asked, profile, {named, config}));
     chosen.request.role = chosen.pod.role;
     AH_CHECK(check_openness(session, config, chosen));
     // A run that is left alone needs no probe, no helper and no care of its config.json.

@@ -41,7 +41,7 @@ Result<Wish> of_policy(const Session& session)
     AH_TRY(const ProfileChoice choice,
            choose_profile(*session.policy, {}, session.own.profile, session.argv0_profile),
            "choose a profile");
-    AH_TRY(Request request, resolve(*session.policy, {}, choice, id));
+    AH_TRY(Request request, resolve(*session.policy, {}, choice, {id, {}}));
     const HostCaps able{
         .can_isolate = true, .can_relay = true, .can_seal = true, .can_filter = true};
     AH_TRY(Decision decision, decide(request, able));

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!choice)
         return 0;
     const auto id = ContainerId::parse("4f2a");
-    const auto request = resolve(policy, *asked, *choice, *id);
+    const auto request = resolve(policy, *asked, *choice, {*id, {}});
     if (request)
         check(*request);
     return 0;

@@ -266,7 +266,7 @@ TEST_CASE("what holds is never looser than asked or permitted, nor refused witho
     std::array<std::size_t, 5> held{};
     std::array<std::size_t, 7> why{};
     for_each_case([&](const Case& one) {
-        const auto request = resolve(policy_of(one), asked_of(one), {"base", one.by}, id);
+        const auto request = resolve(policy_of(one), asked_of(one), {"base", one.by}, {id, {}});
         for_each_host([&](const Host& host) {
             ++cases;
             const auto decision = request ? decide(*request, host.caps, host.given) : Decision{};

@@ -214,6 +214,12 @@ TEST_CASE("B-48: a profile is read as strictly as the rest")
     CHECK(in_profile(R"("env":{"":"c"})") == "profiles.p.env[\"\"]: not the name of a variable");
     CHECK(in_profile(R"("endpoints":[{"name":"m","listen":0,"to":"unix:/a/b"}])") ==
           "profiles.p.endpoints[0].listen: 0 is not a port");
+    CHECK(in_profile(R"("endpoints":[{"name":"m","listen":1,"to":"unix:/a/{name}/b"}])") ==
+          "profiles.p.endpoints[0].to: {name} is none of {id}, {hostname} and {annotation:KEY}");
+    CHECK(in_profile(
+              R"("endpoints":[{"name":"m","listen":1,"to":"unix:/{hostname}/b"}],"cri":true)") ==
+          "profiles.p.endpoints[0].to: containers of pods have no {hostname}; name an annotation "
+          "that the engine writes");
     CHECK(in_profile(R"("endpoints":"m:1=unix:/a/b")") ==
           "profiles.p.endpoints: expected an array");
     CHECK(in_profile(R"("endpoints":[{"name":"m","listen":1,"to":"unix:/a/b"},

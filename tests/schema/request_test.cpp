@@ -35,7 +35,7 @@ Result<Request> request(const Policy& policy, const Annotations& annotations,
 {
     AH_TRY(const Asked asked, read_annotations(annotations));
     AH_TRY(const ProfileChoice choice, choose_profile(policy, asked, option, argv0));
-    return resolve(policy, asked, choice, *ContainerId::parse("4f2a"));
+    return resolve(policy, asked, choice, {*ContainerId::parse("4f2a"), {}});
 }
 
 std::string refusal(const Policy& policy, const Annotations& annotations,
@@ -165,12 +165,32 @@ TEST_CASE("{id} is filled in once, whatever the id holds, and not in an annotati
 {
     const Policy policy = policy_of(R"({"sockets":["/run/b"],"profiles":{"p":{
         "endpoints":[{"name":"m","listen":1,"to":"unix:/run/b/{id}/s"}]}}})");
-    const auto strange = resolve(policy, {}, {"p", ChosenBy::option}, *ContainerId::parse("{id}"));
+    const auto strange =
+        resolve(policy, {}, {"p", ChosenBy::option}, {*ContainerId::parse("{id}"), {}});
     REQUIRE(strange);
     CHECK(target_text(strange->endpoints[0].to) == "unix:/run/b/{id}/s");
     const auto annotated = request(policy, {our("endpoints", "m:1=unix:/run/b/{id}/s")});
     REQUIRE(annotated);
     CHECK(target_text(annotated->endpoints[0].to) == "unix:/run/b/{id}/s");
+}
+
+TEST_CASE("a socket's path is filled in from config.json, and bounded after that")
+{
+    const std::string profile = R"("profiles":{"p":{
+        "endpoints":[{"name":"m","listen":1,"to":"unix:/run/{hostname}/{annotation:k}/s"}]}}})";
+    const auto config = json::Document::parse(R"({"hostname":"h","annotations":{"k":"v"}})");
+    REQUIRE(config);
+    const Container container{*ContainerId::parse("4f2a"), config->root()};
+    const auto ours = resolve(policy_of("{" + profile), {}, {"p", ChosenBy::option}, container);
+    REQUIRE(ours);
+    CHECK(target_text(ours->endpoints[0].to) == "unix:/run/h/v/s");
+    const auto theirs = [&](const std::string& sockets) {
+        const Policy policy =
+            policy_of(R"({"annotation_profiles":["p"],"sockets":[")" + sockets + "\"]," + profile);
+        return resolve(policy, {}, {"p", ChosenBy::annotation}, container).has_value();
+    };
+    CHECK(theirs("/run/h"));
+    CHECK_FALSE(theirs("/run/{hostname}"));
 }
 
 TEST_CASE("B-49: the operator's choice of a profile comes before the annotation's")
