@@ -172,8 +172,8 @@ def _(_):
 # ---- Kubernetes and CI --------------------------------------------------------------------------
 
 
-def manifests(kind):
-    found = [one for path in files(".yaml") for one in parse(path)]
+def manifests(kind, folder="kubernetes"):
+    found = [one for path in files(".yaml") if path.startswith(folder) for one in parse(path)]
     return [one for one in found if one.get("kind") == kind]
 
 
@@ -229,6 +229,31 @@ def _(_):
         if "configMap" in volume
     ]
     assert mounted == made["name"]
+
+
+@case("a node's broker serves what the node's policy names, as a uid of its own")
+def _(_):
+    (one,) = manifests("DaemonSet", "brokers")
+    pod = one["spec"]["template"]["spec"]
+    (endpoint,) = parse("kubernetes/policy.json")["profiles"]["agent"]["endpoints"]
+    socket, work, configuration = pod["volumes"]
+    directory = os.path.dirname(endpoint["to"].removeprefix("unix:"))
+    assert socket["hostPath"]["path"] == directory
+    (first,), (nginx,) = pod["initContainers"], pod["containers"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in nginx["volumeMounts"]}
+    assert nginx["workingDir"] == mounts["socket"] == directory
+    assert f" -p {mounts[work['name']]}/ " in nginx["command"][2]
+    assert f" -c {mounts['configuration']}/nginx.conf " in nginx["command"][2]
+    uid = pod["securityContext"]["runAsUser"]
+    assert uid and "runAsUser" not in nginx["securityContext"]
+    assert f"chown {uid}:{uid} {directory} && chmod 0711 {directory}" == first["command"][2]
+    (classes,) = {str(one["scheduling"]["nodeSelector"]) for one in manifests("RuntimeClass")}
+    assert str(pod["nodeSelector"]) == classes
+    (kustomization,) = parse("brokers/kustomization.yaml")
+    (made,) = kustomization["configMapGenerator"]
+    assert made["name"] == configuration["projected"]["sources"][0]["configMap"]["name"]
+    for name in kustomization["resources"] + made["files"]:
+        assert os.path.exists(under(f"brokers/{name}")), name
 
 
 @case("CI runners name runtimes and classes that exist")

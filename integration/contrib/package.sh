@@ -51,6 +51,12 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/share/doc/anchorhold/SECURITY.md.gz
 ./usr/share/doc/anchorhold/changelog.gz
 ./usr/share/doc/anchorhold/copyright
+./usr/share/doc/anchorhold/examples/brokers/README.md
+./usr/share/doc/anchorhold/examples/brokers/anchorhold-broker@.service
+./usr/share/doc/anchorhold/examples/brokers/daemonset.yaml
+./usr/share/doc/anchorhold/examples/brokers/haproxy.cfg
+./usr/share/doc/anchorhold/examples/brokers/kustomization.yaml
+./usr/share/doc/anchorhold/examples/brokers/nginx.conf
 ./usr/share/doc/anchorhold/examples/containerd/version-2.toml
 ./usr/share/doc/anchorhold/examples/containerd/version-3.toml
 ./usr/share/doc/anchorhold/examples/crio/anchorhold.conf

@@ -94,10 +94,11 @@ furnish_lab() {
     cgroup=$AH_LAB_CGROUP
     # The sources may lie below what is hidden next, so what is needed of them comes along.
     mount -t tmpfs -o mode=755 tmpfs "$AH_LAB_STAGE"
-    mkdir -p "$AH_LAB_STAGE"/{lab/bin,lab/libexec/anchorhold,lab/b,lab/demo,brokers}
+    mkdir -p "$AH_LAB_STAGE"/{lab/bin,lab/libexec/anchorhold,lab/b,lab/demo,lab/contrib,brokers}
     cp -r "$here" "$AH_LAB_STAGE/lab/integration"
     cp "$here"/../contrib/demo/* "$AH_LAB_STAGE/lab/demo"
     cp -r "$here/../contrib/podman" "$AH_LAB_STAGE/lab"
+    cp -r "$here/../contrib/brokers" "$AH_LAB_STAGE/lab/contrib"
     install_product "$AH_LAB_STAGE/lab"
     mount --no-mtab --move "$AH_LAB_STAGE" /run
     mount -t tmpfs -o mode=755 tmpfs /var/lib
