@@ -109,6 +109,7 @@ TEST_CASE("open with an endpoint gets the relay and nothing taken away")
     Plan expected = hooked();
     expected.network = NetworkNamespace::keep;
     expected.mounts = model_mounts();
+    expected.mounts.erase(expected.mounts.begin() + 2); // the notice
     expected.command_prefix = {"/dev/anchorhold/relay",
                                "--inside",
                                "/dev/anchorhold/run",
@@ -161,7 +162,7 @@ TEST_CASE("sealed plan has no route, sysctl, DNS, masquerade: nothing of a filte
     Request request = over_veth(Egress::off, {database});
     request.switches.dns = Dns::none;
     Plan expected = confined();
-    expected.mounts = {model_mounts()[0], model_mounts()[1]};
+    expected.mounts = {model_mounts()[0], model_mounts()[1], model_mounts()[2]};
     expected.command_prefix = {"/dev/anchorhold/relay",
                                "--inside",
                                "/dev/anchorhold/run",
@@ -235,13 +236,28 @@ TEST_CASE("proxy variables gone on sealed, relayed, severed; in filtered they st
     CHECK(!planned(asking(Egress::open), {model}).strip_proxies);
 }
 
+TEST_CASE("notice: none leaves out the file and its variable, a profile's own variable stays")
+{
+    Request request = asking(Egress::off);
+    request.env = {{"ANCHORHOLD_README", "/mine"}};
+    Plan expected = looking(confined());
+    expected.env = request.env;
+    CHECK(planned(request, {}) == expected);
+    request.env.clear();
+    request.switches.notice = Notice::none;
+    expected.env.clear();
+    expected.notice.clear();
+    expected.mounts.pop_back();
+    CHECK(planned(request, {}) == expected);
+}
+
 TEST_CASE("a profile's env is set in every posture")
 {
     const std::vector<std::pair<std::string, std::string>> env{{"A", "b"}};
     Request request = asking(Egress::off);
     request.env = env;
     Plan severed = confined();
-    severed.env = env;
+    severed.env.insert(severed.env.begin(), env.begin(), env.end());
     CHECK(planned(request, {}) == looking(severed));
 
     request = asking(Egress::open);

@@ -92,6 +92,7 @@ TEST_CASE("proxies gone on sealed, relayed, severed; on filtered they stay and s
         decision.posture = posture;
         decision.technique = posture == Posture::severed ? Technique::none : Technique::relay;
         Request request;
+        request.switches.notice = Notice::none;
         const Port port = *Port::from(8080, Code::invalid_request);
         if (posture != Posture::severed)
             request.endpoints = {{"model", port, TcpTarget{"host", port}}};
