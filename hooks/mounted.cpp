@@ -11,16 +11,15 @@
 
 #include "hooks/state/files.hpp"
 #include "hooks/state/mountinfo.hpp"
+#include "hooks/state/open_inside.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <optional>
 #include <ranges>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -32,10 +31,7 @@ namespace {
 // and it would pass for a mount that was made elsewhere.
 std::optional<UniqueFd> mounted_at(int root, const std::string& path, const FileIdentity& wanted)
 {
-    open_how how = {};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+    UniqueFd fd = state::open_inside(root, path, O_PATH);
     struct statx file = {};
     // AT_STATX_DONT_SYNC: else a file server that does not answer would keep us waiting.
     if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)

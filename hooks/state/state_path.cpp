@@ -6,9 +6,12 @@
 
 #include "hooks/state/files.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <unistd.h>
 #include <vector>
 

@@ -2,9 +2,9 @@
 #include "shim/prepare/given_hosts.hpp"
 
 #include "hooks/state/files.hpp"
+#include "hooks/state/open_inside.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config/normal_path.hpp"
-#include "shim/config/open_inside.hpp"
 #include "shim/config/view.hpp"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ std::string given_hosts(json::View config, const std::string& rootfs)
     if (!root || !source.empty())
         return {};
     const std::string path(place);
-    return text_of_file(config::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
+    return text_of_file(state::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
 }
 
 } // namespace anchorhold::prepare
