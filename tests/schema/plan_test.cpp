@@ -15,29 +15,13 @@ TEST_CASE("a severed run gets a namespace of its own and loses what could lead o
 
 TEST_CASE("a relayed run starts behind the relay, with its sockets' directories read-only")
 {
-    Plan expected = confined();
+    Plan expected = told(answering(confined()),
+                         {"--endpoint", "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
+                          "--endpoint", "9000=/dev/anchorhold/endpoint/search/s@24:100"});
     expected.mounts = model_mounts();
     expected.mounts.push_back({"/dev/anchorhold/endpoint/search", "/run/search/1", of_directory});
-    expected.command_prefix = {"/dev/anchorhold/relay",
-                               "--inside",
-                               "/dev/anchorhold/run",
-                               "--mark",
-                               "00112233445566ff",
-                               "--host-netns",
-                               "4:4026531840",
-                               "--host-cookie",
-                               "77",
-                               "--dns",
-                               "--endpoint",
-                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
-                               "--endpoint",
-                               "9000=/dev/anchorhold/endpoint/search/s@24:100",
-                               "--"};
     expected.cover_resolv_conf = true;
     expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
-    expected.free_low_ports = true;
-    expected.extra_pids = 1;
-    expected.relay = "inside";
     CHECK(planned(asking(Egress::off), {model, search}) == expected);
 }
 
@@ -69,20 +53,8 @@ TEST_CASE("relay: child makes the command process 1 and changes nothing else")
 
 TEST_CASE("dns: none leaves resolv.conf and port 53 alone, vsock: allow its family")
 {
-    Plan expected = confined();
+    Plan expected = told(looking(confined()), of_model);
     expected.mounts = model_mounts();
-    expected.command_prefix = {"/dev/anchorhold/relay",
-                               "--inside",
-                               "/dev/anchorhold/run",
-                               "--mark",
-                               "00112233445566ff",
-                               "--host-netns",
-                               "4:4026531840",
-                               "--host-cookie",
-                               "77",
-                               "--endpoint",
-                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
-                               "--"};
     expected.seccomp = {true, false};
     expected.extra_pids = 1;
     expected.relay = "inside";
@@ -125,28 +97,12 @@ TEST_CASE("open with an endpoint gets the relay and nothing taken away")
 
 TEST_CASE("a sealed run dials the gateway from a namespace of its own, in the request's order")
 {
-    Plan expected = confined();
+    Plan expected =
+        told(answering(confined()), {"--endpoint", "5432=host:9000", "--endpoint",
+                                     "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99"});
     expected.mounts = model_mounts();
-    expected.command_prefix = {"/dev/anchorhold/relay",
-                               "--inside",
-                               "/dev/anchorhold/run",
-                               "--mark",
-                               "00112233445566ff",
-                               "--host-netns",
-                               "4:4026531840",
-                               "--host-cookie",
-                               "77",
-                               "--dns",
-                               "--endpoint",
-                               "5432=host:9000",
-                               "--endpoint",
-                               "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
-                               "--"};
     expected.cover_resolv_conf = true;
     expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
-    expected.free_low_ports = true;
-    expected.extra_pids = 1;
-    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::off, {database}), {model}) == expected);
 }
 
@@ -161,20 +117,7 @@ TEST_CASE("sealed plan has no route, sysctl, DNS, masquerade: nothing of a filte
 {
     Request request = over_veth(Egress::off, {database});
     request.switches.dns = Dns::none;
-    Plan expected = confined();
-    expected.mounts = {model_mounts()[0], model_mounts()[1], model_mounts()[2]};
-    expected.command_prefix = {"/dev/anchorhold/relay",
-                               "--inside",
-                               "/dev/anchorhold/run",
-                               "--mark",
-                               "00112233445566ff",
-                               "--host-netns",
-                               "4:4026531840",
-                               "--host-cookie",
-                               "77",
-                               "--endpoint",
-                               "5432=host:9000",
-                               "--"};
+    Plan expected = told(looking(confined()), {"--endpoint", "5432=host:9000"});
     expected.extra_pids = 1;
     expected.relay = "inside";
     CHECK(planned(request, {}) == expected); // no hosts, no resolv.conf, no free_low_ports
@@ -188,12 +131,9 @@ TEST_CASE("a run filtered by a link of its own keeps its proxies and gets pinned
     Plan expected = filtered();
     CHECK(planned(over_veth(Egress::allowlist, {}), {}) == answering(expected));
 
+    expected = told(answering(expected), of_model);
     expected.mounts = model_mounts();
-    expected.command_prefix = relayed_in_filtered;
     expected.exempt_relay = true;
-    expected.free_low_ports = true;
-    expected.extra_pids = 1;
-    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}) == expected);
     // A run with the host's network gets one of its own.
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::host) == expected);
@@ -207,13 +147,9 @@ TEST_CASE("a run filtered in place stays in its engine's network, and the engine
     CHECK(planned(over_veth(Egress::allowlist, {}), {}, GivenNetns::engines) ==
           answering(expected));
 
+    expected = told(answering(expected), of_model); // it still looks that this is not the host's
     expected.mounts = model_mounts();
-    // The relay still checks that it is not the host's.
-    expected.command_prefix = relayed_in_filtered;
     expected.exempt_relay = true;
-    expected.free_low_ports = true;
-    expected.extra_pids = 1;
-    expected.relay = "inside";
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::engines) == expected);
 }
 

@@ -134,22 +134,18 @@ inline Plan answering(Plan plan)
     return plan;
 }
 
-inline const Endpoint database = endpoint("db", 5432, "tcp:host:9000");
+// Returns the plan with more words for its first process.
+inline Plan told(Plan plan, const std::vector<std::string>& words)
+{
+    std::vector<std::string>& argv = plan.command_prefix;
+    argv.insert(argv.end() - 1, words.begin(), words.end());
+    return plan;
+}
 
-inline const std::vector<std::string> relayed_in_filtered{
-    "/dev/anchorhold/relay",
-    "--inside",
-    "/dev/anchorhold/run",
-    "--mark",
-    "00112233445566ff",
-    "--host-netns",
-    "4:4026531840",
-    "--host-cookie",
-    "77",
-    "--dns",
-    "--endpoint",
-    "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99",
-    "--"};
+inline const std::vector<std::string> of_model{
+    "--endpoint", "8080=/dev/anchorhold/endpoint/model/broker.sock@24:99"};
+
+inline const Endpoint database = endpoint("db", 5432, "tcp:host:9000");
 
 inline Plan filtered()
 {
