@@ -38,9 +38,14 @@ Result<Annotations> annotations_of(json::View config)
 
 } // namespace
 
-Result<ReadBundle> read_bundle(const std::string& path)
+Result<config::Bundle> open_bundle(const std::string& path)
 {
     AH_TRY(config::Bundle bundle, config::Bundle::open(path), "open the bundle");
+    return bundle;
+}
+
+Result<ReadBundle> read_bundle(config::Bundle bundle)
+{
     AH_TRY(std::string text, bundle.read_config(), "read config.json");
     AH_TRY(json::Document config, json::Document::parse(std::move(text)), "config.json");
     AH_CHECK(config::check_oci_keys(config.root(), config::OciKeys::openness), "config.json");

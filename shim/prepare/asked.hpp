@@ -16,10 +16,12 @@ struct ReadBundle {
     json::Document config; // its text is config.json as it stood
 };
 
-// Reads a bundle; `path` may be relative. Refuses (config_ambiguous) a config.json that is no JSON,
-// has a member twice, or whose annotations or namespaces the runtimes could read in different ways.
+// Opens a bundle; `path` may be relative.
+Result<config::Bundle> open_bundle(const std::string& path);
+// Reads it. Refuses (config_ambiguous) a config.json that is no JSON, has a member twice, or whose
+// annotations or namespaces the runtimes could read in different ways.
 // The error's number is the kernel's where the file cannot be read, ENOENT where there is none.
-Result<ReadBundle> read_bundle(const std::string& path);
+Result<ReadBundle> read_bundle(config::Bundle bundle);
 
 struct AskedRun {
     config::Bundle bundle;

@@ -23,4 +23,13 @@ Result<PreparedRun> prepare(const Session& session, AskedRun asked, const Contai
     return run;
 }
 
+Result<PreparedRun> prepare_bundle(const Session& session, const std::string& path,
+                                   const ContainerId& id, const std::string& generation)
+{
+    AH_TRY(config::Bundle bundle, open_bundle(path));
+    AH_TRY(ReadBundle read, read_bundle(std::move(bundle)));
+    AH_TRY(AskedRun asked, read_asked(std::move(read)));
+    return prepare(session, std::move(asked), id, generation);
+}
+
 } // namespace anchorhold::prepare

@@ -26,6 +26,10 @@ struct PreparedRun {
 // Returns the bundle's path that a command line names: its last --bundle, else the cwd.
 std::string bundle_of(const words::Invocation& invocation);
 
+// Goes through all stages for the bundle at `path`, which may be relative.
+Result<PreparedRun> prepare_bundle(const Session& session, const std::string& path,
+                                   const ContainerId& id, const std::string& generation);
+
 // Goes through the stages behind the first. Refuses whatever must be refused; all of it before
 // anything is made.
 Result<PreparedRun> prepare(const Session& session, AskedRun asked, const ContainerId& id,

@@ -25,11 +25,9 @@ struct Wish {
 Result<Wish> of_bundle(const Session& session, const std::string& bundle)
 {
     AH_TRY(const ContainerId id, ContainerId::parse("checked"));
-    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
-    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
     // All stages: nothing is reachable from a container that would be refused.
     AH_TRY(prepare::PreparedRun run,
-           prepare::prepare(session, std::move(asked), id, "0000000000000000"));
+           prepare::prepare_bundle(session, bundle, id, "0000000000000000"));
     return Wish{std::move(run.chosen.request), std::move(run.chosen.decision)};
 }
 

@@ -14,10 +14,8 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutpu
     }
     AH_TRY(const ContainerId id, ContainerId::parse("explained"));
     const std::string bundle = call.bundle.empty() ? "." : call.bundle;
-    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
-    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
     AH_TRY(const prepare::PreparedRun run,
-           prepare::prepare(session, std::move(asked), id, "0000000000000000"));
+           prepare::prepare_bundle(session, bundle, id, "0000000000000000"));
     if (run.is_untouched()) {
         output.text = sentence_for(run.chosen.request, run.chosen.decision) +
                       "\nconfig.json is left alone, the runtime runs in our place\n";

@@ -10,6 +10,7 @@
 #include "hooks/state/teardown.hpp"
 #include "shim/config/view.hpp"
 #include "shim/prepare/first_record.hpp"
+#include "shim/prepare/prepare.hpp"
 #include "shim/runtime/ask_hook.hpp"
 #include "shim/tools/tool_list.hpp"
 #include "shim/verbs/claim.hpp"
@@ -74,14 +75,6 @@ Result<ContainerId> find_id(json::View config)
                 "podman the runtime instead of the hook");
 }
 
-Result<prepare::PreparedRun> prepare_bundle(const Session& session, const std::string& bundle,
-                                            const ContainerId& id, const std::string& generation)
-{
-    AH_TRY(prepare::ReadBundle read, prepare::read_bundle(bundle));
-    AH_TRY(prepare::AskedRun asked, prepare::read_asked(std::move(read)));
-    return prepare::prepare(session, std::move(asked), id, generation);
-}
-
 // Edits config.json with the run's own folder as its bundle for the moment. When the holder of the
 // lock is killed, gc removes the folder.
 Result<std::string> edit_in_place(const Session& session, const state::StateDir& state,
@@ -91,7 +84,7 @@ Result<std::string> edit_in_place(const Session& session, const state::StateDir&
     const RunKey key = RunKey::of(session.root, id);
     AH_CHECK(state::keep_original(state, key, text), "keep config.json");
     const std::string kept = state.run_path(key) + "/config.json";
-    auto run = prepare_bundle(session, state.run_path(key), id, generation);
+    auto run = prepare::prepare_bundle(session, state.run_path(key), id, generation);
     if (::unlink(kept.c_str()) != 0)
         return fail_errno("remove " + kept, errno);
     if (!run)

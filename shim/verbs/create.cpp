@@ -144,18 +144,20 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
 {
     const RunKey key = RunKey::of(session.root, id);
     const std::string path = prepare::bundle_of(session.invocation);
-    const auto bundle = config::Bundle::open(path);
     // A container that is left alone makes no state directory.
     const auto there = state::StateDir::existing(session.state_path);
     bool healed = false;
     for (int turn = 0;; ++turn) {
+        auto bundle = prepare::open_bundle(path);
+        if (!bundle)
+            return TurnAtBundle{std::unexpected(std::move(bundle).error()), {}, false};
         // Without a lock a config.json that changes is still noticed.
         std::optional<state::FileLock> lock;
-        if (bundle && there && *there) {
+        if (there && *there) {
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
         }
-        auto read = prepare::read_bundle(path);
+        auto read = prepare::read_bundle(*std::move(bundle));
         if (!read)
             return TurnAtBundle{std::unexpected(std::move(read).error()), {}, false};
         AH_TRY(prepare::AskedRun asked, prepare::read_asked(*std::move(read)));
