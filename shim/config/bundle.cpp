@@ -13,6 +13,14 @@
 namespace anchorhold::config {
 namespace {
 
+bool is_same_file(const UniqueFd& one, const UniqueFd& other)
+{
+    struct stat first = {};
+    struct stat second = {};
+    return ::fstat(one.get(), &first) == 0 && ::fstat(other.get(), &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 // Returns the directory's absolute path. Refuses (invalid_request) when it is no longer there.
 Result<std::string> resolved_path(const UniqueFd& directory)
 {
@@ -22,11 +30,9 @@ Result<std::string> resolved_path(const UniqueFd& directory)
     if (length < 0)
         return fail_errno("resolve its path", errno, Code::invalid_request);
     path.resize(static_cast<std::size_t>(length));
-    struct stat held = {};
-    struct stat named = {};
+    const UniqueFd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
     // The name of a directory that was removed or renamed meanwhile leads elsewhere.
-    if (::fstat(directory.get(), &held) != 0 || ::stat(path.c_str(), &named) != 0 ||
-        held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+    if (!is_same_file(directory, named))
         return fail(Code::invalid_request, "it is no longer at " + in_quotes(path));
     return path;
 }
@@ -69,6 +75,11 @@ Result<Bundle> Bundle::open(const std::string& path)
         return fail_errno(in_quotes(path), errno, Code::invalid_request);
     AH_TRY(std::string resolved, resolved_path(directory), in_quotes(path));
     return Bundle(std::move(directory), std::move(resolved));
+}
+
+bool Bundle::is(const UniqueFd& directory) const
+{
+    return is_same_file(directory_, directory);
 }
 
 Result<std::string> Bundle::read_config() const

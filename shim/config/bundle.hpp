@@ -19,6 +19,8 @@ public:
     // Opens the directory; `path` may be relative.
     static Result<Bundle> open(const std::string& path);
     const std::string& path() const noexcept { return path_; } // absolute, resolved
+    // Says whether a descriptor is of this very directory.
+    bool is(const UniqueFd& directory) const;
     // Returns the text of config.json: a regular file of at most 16 MiB. A symbolic link and any
     // owner are allowed here, because a container that is left alone may have what its runtime
     // takes. check_config refuses them.

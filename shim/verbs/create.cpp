@@ -7,7 +7,6 @@
 #include "shim/verbs/create.hpp"
 
 #include "hooks/state/original.hpp"
-#include "hooks/state/owned_path.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
 #include "schema/sha256.hpp"
@@ -22,13 +21,11 @@
 #include "shim/verbs/claim.hpp"
 #include "shim/verbs/command_lookup.hpp"
 #include "shim/verbs/delete.hpp"
+#include "shim/verbs/places.hpp"
 #include "shim/verbs/refusal.hpp"
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace anchorhold::verbs {
@@ -38,17 +35,6 @@ namespace {
 constexpr std::size_t swept_at_create = 8;
 constexpr int most_turns = 2000; // ten seconds
 constexpr useconds_t turn_microseconds = 5000;
-
-// Makes a path absolute. Its links are not followed.
-Result<std::string> absolute_path(const std::string& path)
-{
-    if (path.starts_with('/'))
-        return path;
-    std::array<char, PATH_MAX> here{};
-    if (::getcwd(here.data(), here.size()) == nullptr)
-        return fail_errno("ask for the working directory", errno);
-    return std::string(here.data()) + "/" + path;
-}
 
 // Says whether this container is left alone whatever its config.json says.
 bool left_alone_anyway(const Session& session, const ContainerId& id)
@@ -303,50 +289,6 @@ Result<int> carry_out(const Session& session, Admitted admitted)
     return conclude(session, state, record, run, *status, *log);
 }
 
-// Returns the host uid of the container's root, where a user namespace maps one.
-std::optional<std::int64_t> mapped_root(json::View config)
-{
-    const auto linux_member = config.find("linux");
-    const auto mappings = linux_member ? linux_member->find("uidMappings") : std::nullopt;
-    for (const json::View mapping : mappings ? mappings->items() : std::vector<json::View>()) {
-        const auto inside = mapping.find("containerID");
-        const auto outside = mapping.find("hostID");
-        const auto first = inside ? inside->integer() : Result<std::int64_t>(-1);
-        const auto host = outside ? outside->integer() : Result<std::int64_t>(-1);
-        if (first && *first == 0 && host)
-            return *host;
-    }
-    return std::nullopt;
-}
-
-// Says whether a bundle belongs to the container's mapped root, as podman has it (measured, 4.3.1).
-// Nobody else has that uid, and nothing leads the container to its bundle. The path above it must
-// be root's as ever.
-bool is_the_mapped_roots(const std::string& bundle, json::View config)
-{
-    struct stat directory = {};
-    const std::string parent = bundle.substr(0, bundle.find_last_of('/') + 1);
-    const auto root = mapped_root(config);
-    return root && ::lstat(bundle.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) &&
-           directory.st_uid == *root && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-           state::check_owned_path(parent, "the bundle", Code::invalid_request).has_value();
-}
-
-// Refuses paths that somebody else could turn: the runtime resolves the bundle's path once more
-// after us, and start, exec and delete resolve the state directory's.
-Status check_places(const Session& session, const prepare::PreparedRun& run)
-{
-    AH_TRY(const std::string bundle, absolute_path(prepare::bundle_of(session.invocation)),
-           "the bundle");
-    const auto own = state::check_owned_path(bundle, "the bundle", Code::invalid_request);
-    if (!own && !is_the_mapped_roots(bundle, run.asked.config.root()))
-        return own;
-    AH_TRY(const std::string state, absolute_path(session.state_path), "the state directory");
-    const auto owned =
-        state::check_owned_path(state, "the state directory", Code::network_setup_failed);
-    return owned || owned.error().number == ENOENT ? Status() : owned;
-}
-
 // Asks everything that may speak against the container, and claims its run. Does not return when
 // the container is the runtime's to judge.
 Result<Admitted> admit(const Session& session, const ContainerId& id, const std::string& generation)
@@ -365,7 +307,9 @@ Result<Admitted> admit(const Session& session, const ContainerId& id, const std:
                     "a checkpoint's command cannot be put behind the relay nor its profile "
                     "edited; restore needs egress open");
     }
-    AH_CHECK(check_places(session, run));
+    AH_CHECK(check_bundle_place(run.asked.bundle, prepare::bundle_of(session.invocation),
+                                run.asked.config.root()));
+    AH_CHECK(check_state_place(session.state_path));
     AH_TRY(const state::StateDir state, state::StateDir::open(session.state_path),
            "open the state directory");
     AH_TRY(const unsigned handed, inspect::count_handed(session.invocation));

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/verbs/places.hpp"
+
+#include "tests/shim/scratch.hpp"
+
+#include <doctest/doctest.h>
+
+namespace anchorhold::places_test {
+namespace {
+
+std::string judge(const config::Bundle& bundle, const std::string& path)
+{
+    const auto config = json::Document::parse("{}");
+    REQUIRE(config);
+    const Status seen = verbs::check_bundle_place(bundle, path, config->root());
+    return seen ? "good" : seen.error().what;
+}
+
+} // namespace
+
+TEST_CASE("the bundle that is judged is the one that was read")
+{
+    const Scratch scratch;
+    const std::string path = scratch.folder("bundle", 0755);
+    const auto bundle = config::Bundle::open(path);
+    REQUIRE(bundle);
+    CHECK(judge(*bundle, path) == "good");
+    CHECK(judge(*bundle, path + "/.") == "good");
+    std::filesystem::rename(path, scratch / "away");
+    scratch.folder("bundle", 0755);
+    CHECK(judge(*bundle, path) == "the bundle: \"" + path +
+                                      "\" leads to another directory than the one that was read; "
+                                      "it was replaced meanwhile");
+    CHECK(judge(*bundle, scratch / "away") == "good");
+}
+
+TEST_CASE("a bundle that others can write is refused")
+{
+    const Scratch scratch;
+    const std::string path = scratch.folder("bundle", 0777);
+    const auto bundle = config::Bundle::open(path);
+    REQUIRE(bundle);
+    CHECK(judge(*bundle, path) ==
+          "the bundle: " + path + " can be written by others than root; chmod go-w it");
+}
+
+} // namespace anchorhold::places_test
