@@ -3,10 +3,12 @@
 
 #include "hooks/state/files.hpp"
 #include "hooks/state/open_inside.hpp"
+#include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -39,18 +41,33 @@ std::string text_of_file(const UniqueFd& file, const std::string& path)
     return state::read_all(file.get(), most_hosts, path).value_or("");
 }
 
+// Says whether the descriptor is of what was looked at as the source of that place.
+bool was_looked_at(const UniqueFd& file, std::string_view destination,
+                   const std::vector<BindSource>& looked_at)
+{
+    struct stat found = {};
+    if (!file || ::fstat(file.get(), &found) != 0)
+        return false;
+    return std::ranges::any_of(looked_at, [&](const BindSource& source) {
+        return source.destination == destination &&
+               source.identity == FileIdentity{found.st_dev, found.st_ino};
+    });
+}
+
 } // namespace
 
-std::string given_hosts(json::View config, const std::string& rootfs)
+std::string given_hosts(json::View config, const std::string& rootfs,
+                        const std::vector<BindSource>& looked_at)
 {
     const std::string source = mounted_source(config);
-    constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-    if (source.starts_with('/'))
-        return text_of_file(UniqueFd(::open(source.c_str(), flags)), source);
-    const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root || !source.empty())
-        return {};
     const std::string path(place);
+    if (source.starts_with('/')) {
+        const UniqueFd file(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        return was_looked_at(file, place, looked_at) ? text_of_file(file, source) : "";
+    }
+    const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!source.empty() || !was_looked_at(root, "/", looked_at))
+        return {};
     return text_of_file(state::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
 }
 

@@ -129,7 +129,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     if (const auto name = config.find("hostname"))
         seen.hostname = name->string().value_or("");
     if (chosen.decision.posture == Posture::filtered)
-        seen.given_hosts = given_hosts(config, seen.rootfs);
+        seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
     advise(asked, chosen, servers, seen);
     return seen;
 }
