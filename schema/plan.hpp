@@ -94,6 +94,7 @@ struct Plan {
     std::int64_t least_cpu_shares = 0; // lower shares are raised to this; 0: they stay
     // Set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none.
     bool free_low_ports = false;
+    bool close_devices = false; // begin linux.resources.devices with a rule that closes all
     SeccompPlan seccomp;
     bool hooks = false; // add our createRuntime and poststop hooks
     std::string hook_path, state_dir, key, generation;

@@ -328,6 +328,7 @@ Facts facts_of(const Plan& plan)
         {"proxy variables", proxies_of(plan)},
         {"variables set", env},
         {"capabilities", when(plan.strip_net_caps, "CAP_NET_ADMIN and CAP_NET_RAW removed")},
+        {"devices", when(plan.close_devices, "closed but for those that every container gets")},
         {"system calls", when(plan.seccomp.wanted,
                               plan.seccomp.deny_vsock
                                   ? "ways round the namespace denied, vsock among them"

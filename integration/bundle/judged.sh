@@ -56,6 +56,28 @@ leaves='{ echo 0 >/mnt/cgroup.procs; } 2>/dev/null && echo reached'
 voids "a bind of the host's cgroups" "mounts[7].source" "$(bind "$cgroups" rw)" "$leaves"
 passes "the same, read-only" "$(bind "$cgroups" ro)" "$leaves"
 
+# ---- device nodes of an image ---------------------------------------------------------------------
+
+# podman writes no device rules where the container has users of its own.
+own_users='.linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000,
+    size: 65536}] | .linux.gidMappings = .linux.uidMappings | del(.linux.resources)
+    | .process.capabilities = {}'
+opens='(: </mnt/node) 2>/dev/null && echo reached'
+node() { # node FILTER WORD...: a bundle whose image brings a device of the host with mode 0666
+    bundle node "$own_users | $1" sh -c "$2"
+    mknod -m 666 "$lab/b/node/rootfs/mnt/node" c 10 229
+}
+node . "$opens; echo ran"
+case $plain_name in
+    crun*)
+        check "without us: the image's node opens" same $'reached\nran' \
+            "$(within 60 "$plain_runtime" run --bundle "$lab/b/node" node </dev/null)"
+        ;;
+esac
+check "the image's node is closed, in users of its own" same ran "$(in_cell node)"
+node . 'for d in null zero full random urandom ptmx; do (: </dev/$d) || echo "no $d"; done; echo ran'
+check "control: what every container gets is open" same ran "$(in_cell node)"
+
 # ---- options --------------------------------------------------------------------------------------
 
 bundle void . true

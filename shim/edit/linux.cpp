@@ -102,6 +102,22 @@ Status edit_cpu_shares(json::View section, std::int64_t least, config::Edits& ed
     return edit_resource(section, "cpu", "shares", enough, edits);
 }
 
+// Puts a rule first that closes every device. The runtimes open those that every container gets
+// behind it (runtime-spec config-linux.md, "Default Devices"), and then what the config allows.
+Status edit_devices(json::View section, config::Edits& edits)
+{
+    const std::string rule = R"({"allow":false,"access":"rwm"})";
+    AH_TRY(const auto resources, config::container(section, "resources", json::Kind::object));
+    if (!resources) {
+        edits.add_to_member(section, "resources", json::Kind::object, config::Side::back,
+                            "\"devices\":[" + rule + "]");
+        return {};
+    }
+    AH_CHECK(config::container(*resources, "devices", json::Kind::array));
+    edits.add_to_member(*resources, "devices", json::Kind::array, config::Side::front, rule);
+    return {};
+}
+
 bool wants_port_start(const Plan& plan)
 {
     return plan.free_low_ports && plan.network == NetworkNamespace::own;
@@ -149,6 +165,8 @@ Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edit
         AH_CHECK(edit_pids(*section, plan.extra_pids, edits));
     if (plan.least_cpu_shares > 0)
         AH_CHECK(edit_cpu_shares(*section, plan.least_cpu_shares, edits));
+    if (plan.close_devices)
+        AH_CHECK(edit_devices(*section, edits));
     AH_TRY(SeccompEdit seccomp, edit_seccomp(config, plan.seccomp));
     edits.take(std::move(seccomp.splices));
     if (seccomp.obstacle.empty() && !plan.command_prefix.empty()) {

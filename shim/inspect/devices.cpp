@@ -114,11 +114,11 @@ struct Rule {
 // Inspects linux.resources.devices. The rules decide, because a node can come with the image or be
 // made with CAP_MKNOD. Rules apply in order; "m" alone lets nodes be made, and opens none. Where no
 // rule closes everything first, crun leaves every device open (measured). A container of a rootless
-// engine is let off: nobody there could make a node. So is one in a user namespace of its own,
-// since podman writes no rules for it. Under crun its image may bring a node whose mode lets the
-// container in; that is said as advice.
-Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_users,
-                     words::Flavour flavour, Inspection& into)
+// engine is let off: nobody there could make a node, and crun then skips the rules (measured),
+// since the cgroup is not its to write. In a user namespace of its own nobody could either, and
+// podman writes no rules for it, but its image may bring a node whose mode lets the container in.
+// There the edit adds the rule.
+Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_users, Inspection& into)
 {
     AH_TRY(const auto views, config::elements(config::member(section, "resources"), "devices"));
     std::vector<Rule> opened;
@@ -140,16 +140,13 @@ Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_user
         into.voids.push_back({rule.view.where(), "lets the container open the devices " +
                                                      shown(rule.device) + "; leave it out"});
     }
-    if (closed || !opened.empty() || state::is_rootless())
+    if (closed || state::is_rootless())
         return {};
-    const std::string remedy = R"(; begin with {"allow":false,"access":"rwm"})";
-    if (own_users == OwnUsers::no) {
-        into.voids.push_back(
-            {"linux.resources.devices", "leaves the host's devices open" + remedy});
-    } else if (flavour == words::Flavour::crun) {
-        into.advice.push_back("linux.resources.devices: crun lets the container open device nodes "
-                              "that its image brings" +
-                              remedy);
+    into.close_devices = own_users == OwnUsers::yes;
+    if (own_users == OwnUsers::no && opened.empty()) {
+        into.voids.push_back({"linux.resources.devices",
+                              "leaves the host's devices open; begin with "
+                              R"({"allow":false,"access":"rwm"})"});
     }
     return {};
 }
@@ -161,12 +158,12 @@ bool is_default_device(dev_t device)
     return is_default({.type = "c", .major = major(device), .minor = minor(device)});
 }
 
-Status inspect_devices(json::View config, words::Flavour flavour, Inspection& into)
+Status inspect_devices(json::View config, Inspection& into)
 {
     const auto section = config::member(config, "linux");
     AH_CHECK(inspect_nodes(section, into));
     AH_TRY(const bool own_users, has_own_users(config));
-    AH_CHECK(inspect_rules(section, own_users ? OwnUsers::yes : OwnUsers::no, flavour, into));
+    AH_CHECK(inspect_rules(section, own_users ? OwnUsers::yes : OwnUsers::no, into));
     const auto links = config::member(section, "netDevices");
     if (links && links->size() > 0) {
         into.voids.push_back(

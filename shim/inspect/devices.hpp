@@ -7,8 +7,8 @@
 
 namespace anchorhold::inspect {
 
-// Inspects, for a runtime, linux.devices, linux.resources.devices and linux.netDevices.
-Status inspect_devices(json::View config, words::Flavour flavour, Inspection& into);
+// Inspects linux.devices, linux.resources.devices and linux.netDevices.
+Status inspect_devices(json::View config, Inspection& into);
 // Says whether every runtime gives this character device to every container.
 bool is_default_device(dev_t device);
 

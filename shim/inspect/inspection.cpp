@@ -163,7 +163,7 @@ Result<Inspection> inspect_bundle(json::View config, const InspectionContext& co
     AH_CHECK(inspect_namespaces(config, context, found));
     AH_CHECK(inspect_capabilities(config, found));
     AH_CHECK(inspect_mounts(config, context, found));
-    AH_CHECK(inspect_devices(config, context.call.flavour, found));
+    AH_CHECK(inspect_devices(config, found));
     AH_CHECK(inspect_sysctls(config, found));
     AH_CHECK(inspect_annotations(config, found));
     AH_CHECK(inspect_listener(config, found));

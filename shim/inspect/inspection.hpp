@@ -46,6 +46,8 @@ struct Inspection {
     std::vector<std::string> other_channels;
     std::vector<std::string> advice; // sentences for the record
     std::vector<BindSource> sources; // the root first; the hook compares them with what was mounted
+    // No rule closes all devices in a user namespace of the container's own; the edit adds one.
+    bool close_devices = false;
     // The network namespace that the edit replaces: "the host's", or the path that stood there;
     // empty: config.json asks for a fresh one.
     std::string replaced_netns;

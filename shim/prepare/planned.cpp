@@ -125,6 +125,7 @@ Result<PlannedRun> plan(const Session& session, const AskedRun& asked, const Cho
     PlannedRun planned{.plan = make_plan(request, chosen.decision, seen.places, paths),
                        .edited = {},
                        .voids = seen.inspection.voids};
+    planned.plan.close_devices = seen.inspection.close_devices;
     AH_CHECK(refuse_findings(chosen, seen.inspection));
     AH_TRY(planned.edited, edit::edit_config(asked.config, planned.plan), "edit config.json");
     if (!planned.edited.seccomp_obstacle.empty())

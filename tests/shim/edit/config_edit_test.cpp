@@ -164,6 +164,25 @@ TEST_CASE("a sandbox that relays gets its share of the processor")
           "linux.resources.cpu.shares: expected an integer");
 }
 
+TEST_CASE("devices are closed before the rules that stand there")
+{
+    Plan plan = nothing();
+    plan.close_devices = true;
+    const auto after = [&](const std::string& linux_section) {
+        return edited("{\"linux\":" + linux_section + "}", plan).text;
+    };
+    const std::string rule = R"({"allow":false,"access":"rwm"})";
+    const std::string alone = R"("resources":{"devices":[)" + rule + "]}";
+    CHECK(after(R"({"x":1})") == R"({"linux":{"x":1,)" + alone + "}}");
+    CHECK(after(R"({"resources":null})") == R"({"linux":{)" + alone + "}}");
+    CHECK(after(R"({"resources":{}})") == R"({"linux":{)" + alone + "}}");
+    CHECK(after(R"({"resources":{"devices":null}})") == R"({"linux":{)" + alone + "}}");
+    CHECK(after(R"({"resources":{"devices":[{"allow":true}]}})") ==
+          R"({"linux":{"resources":{"devices":[)" + rule + R"(,{"allow":true}]}}})");
+    CHECK(refusal(R"({"linux":{"resources":{"devices":{}}}})", plan) ==
+          "linux.resources.devices: expected an array");
+}
+
 TEST_CASE("low ports are freed in a namespace of its own, unless somebody said otherwise")
 {
     Plan plan = own_network();

@@ -276,14 +276,23 @@ TEST_CASE("devices are a void when no rule closes them all first")
         R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
         R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]}})";
     CHECK(every_void(own_users) == Findings());
-    const auto document = json::Document::parse(own_users);
-    REQUIRE(document.has_value());
-    InspectionContext context;
-    context.call.flavour = words::Flavour::crun;
-    CHECK(inspect_bundle(document->root(), context)->advice ==
-          std::vector<std::string>{"linux.resources.devices: crun lets the container open device "
-                                   "nodes that its image brings; begin with "
-                                   "{\"allow\":false,\"access\":\"rwm\"}"});
+}
+
+TEST_CASE("devices are closed by the edit in a user namespace where no rule does")
+{
+    const auto closes = [](const std::string& rules) {
+        return inspected_whole(
+                   R"({"linux": {"namespaces": [{"type": "user"}, )" + five +
+                   R"(], "uidMappings": [{"containerID": 0, "hostID": 100000, "size": 9}]
+                   , "resources": {"devices": [)" +
+                   rules + "]}}}")
+            .close_devices;
+    };
+    CHECK(closes(""));
+    CHECK(closes(R"({"allow": true, "type": "c", "major": 10, "minor": 229, "access": "rw"})"));
+    CHECK(closes(R"({"allow": false, "type": "c", "access": "rwm"})"));
+    CHECK(!closes(R"({"allow": false, "access": "rwm"})"));
+    CHECK(!inspected_whole(R"({"linux": {"namespaces": [)" + five + "]}}").close_devices);
 }
 
 TEST_CASE("moved network devices are a void, who answers for seccomp is a channel")
