@@ -176,13 +176,13 @@ bool is_left_alone(const Policy& policy, const std::optional<std::string>& optio
     return request && leave_alone(*request).has_value();
 }
 
-std::string sentence_for(const Request& request, const Decision& decision)
+std::string sentence_for(const Request& request, const Decision& decision, std::size_t destinations)
 {
     Outcome outcome{.asked = decision.asked,
                     .holds = decision.posture,
                     .why = decision.why,
                     .endpoints = {},
-                    .destinations = request.allow.size(),
+                    .destinations = destinations,
                     .detail = decision.detail};
     for (const Endpoint& endpoint : request.endpoints)
         outcome.endpoints.push_back(endpoint.name);

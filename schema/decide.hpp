@@ -56,6 +56,9 @@ std::optional<Decision> leave_alone(const Request& request);
 bool is_left_alone(const Policy& policy, const std::optional<std::string>& option,
                    const std::optional<std::string>& argv0, const ContainerId& id);
 
-std::string sentence_for(const Request& request, const Decision& decision);
+// Returns the run's sentence. `destinations` counts the rules of its allow list that something can
+// be reached by (rules/reachability.hpp); it matters only to a filtered run.
+std::string sentence_for(const Request& request, const Decision& decision,
+                         std::size_t destinations);
 
 } // namespace anchorhold

@@ -66,7 +66,7 @@ struct Outcome {
     Posture holds = Posture::severed;
     Why why = Why::as_asked;
     std::vector<std::string> endpoints; // names, in order
-    std::size_t destinations = 0;       // number of entries of the allow list in force
+    std::size_t destinations = 0;       // rules of the allow list in force that lead somewhere
     std::string detail;                 // more about why it is tighter; printed in parentheses
 };
 

@@ -83,8 +83,23 @@ enter veth "$(allow "$rules, allowed.test:22, inner.test")"
 everything_of veth
 red check "record: filtered" same 'enforced filtered veth' \
     "$(jq -r '"\(.state) \(.posture) \(.technique)"' "$record")"
-check "the sentence counts what was granted" contains "$(jq -r .sentence "$record")" \
-    "Network: allowlist — confined: 7 destinations"
+granted="Network: allowlist — confined: 5 destinations"
+check "the sentence counts what can be reached" same "$granted" "$(jq -r .sentence "$record")"
+check "the record says which rules reach nothing, and why" same \
+    "allow 169.254.0.0/16 tcp 80 reaches nothing: always denied: 169.254.0.0/16
+allow inner.test tcp 443 reaches nothing: a name does not lead to a private address" \
+    "$(jq -r '.advice[] | select(contains("reaches nothing"))' "$record")"
+asks_about() { # DEST FILTER: what check says of the bundle as it was before
+    bundle asked "$2" true
+    "$lab/bin/anchorhold" --ah-policy "$lab/policy.json" --ah-state "$lab/state" \
+        check --bundle "$lab/b/asked" "$1"
+}
+check "check agrees: nothing of the one" same "$granted
+refused: 169.254.169.254 tcp 80, always denied: 169.254.0.0/16" \
+    "$(asks_about 169.254.169.254:80 "$(allow "$rules, allowed.test:22, inner.test")")"
+check "check agrees: nothing of the other" same "$granted
+refused: inner.test (10.0.0.1) tcp 443, a name does not lead to a private address" \
+    "$(asks_about inner.test "$(allow "$rules, allowed.test:22, inner.test")")"
 check "B-26 the container cannot change its network" contains \
     "$(try veth "sh=ip route add 198.51.100.0/24 dev eth0")" refused
 

@@ -130,7 +130,7 @@ judge_list "C-57 an odd list" \
     +tcp=1.1.1.1:443 +tcp=8.8.8.8:443 -tcp=9.9.9.9:443 '+sh=getent ahosts both.test'
 check "C-57 what has no address is said" contains \
     "$(jq -r 'select(.id == "listed") | .advice[]' "$lab"/state/ended/*.json)" \
-    "-nowhere.test has no address now"
+    "allow -nowhere.test tcp 443 reaches nothing: it has no address now"
 long_list=$("$python" -c 'print(", ".join(f"100.64.{i // 100}.{i % 100 + 1}" for i in range(4999)))')
 judge_list "C-57 as many entries as there may be" "$long_list, 1.1.1.1" +tcp=1.1.1.1:443 \
     -tcp=9.9.9.9:443

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/reachability.hpp"
 
+#include "schema/rules/always_denied.hpp"
+
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <set>
 
 namespace anchorhold::rules {
 namespace {
+
+constexpr std::string_view no_address = "it has no address now";
 
 std::string with_port(const std::string& to, const AllowRule& question)
 {
@@ -44,6 +50,19 @@ void judge_address(const Network& network, const Prefix& address, const AllowRul
                          because(judgement, address, !name.empty()));
 }
 
+// Returns the addresses that the network has for a name of the list.
+std::vector<Prefix> pinned_addresses(const Network& network, const std::string& name)
+{
+    std::vector<Prefix> addresses;
+    const auto pinned = std::ranges::find(network.names, name, &PinnedName::name);
+    for (const std::string& text :
+         pinned == network.names.end() ? std::vector<std::string>() : pinned->addresses) {
+        if (const auto address = Prefix::parse(text, Code::invalid_request))
+            addresses.push_back(*address);
+    }
+    return addresses;
+}
+
 Reachability filtered(const Network& network, const AllowRule& question)
 {
     Reachability found;
@@ -52,18 +71,16 @@ Reachability filtered(const Network& network, const AllowRule& question)
         return found;
     }
     const std::string name = text_of(question.to);
-    const auto pinned = std::ranges::find(network.names, name, &PinnedName::name);
-    if (pinned == network.names.end()) {
+    if (std::ranges::find(network.names, name, &PinnedName::name) == network.names.end()) {
         found.lines = {"refused: " + with_port(name, question) +
                        ", a name that is not listed resolves to nothing"};
         return found;
     }
-    for (const std::string& text : pinned->addresses) {
-        if (const auto address = Prefix::parse(text, Code::invalid_request))
-            judge_address(network, *address, question, name, found);
+    for (const Prefix& address : pinned_addresses(network, name))
+        judge_address(network, address, question, name, found);
+    if (found.lines.empty()) {
+        found.lines = {"refused: " + with_port(name, question) + ", " + std::string(no_address)};
     }
-    if (found.lines.empty())
-        found.lines = {"refused: " + with_port(name, question) + ", it has no address now"};
     return found;
 }
 
@@ -78,6 +95,70 @@ const Endpoint* endpoint_at(const Request& request, const AllowRule& question)
         return endpoint.listen.number() == question.ports[0].first;
     });
     return found == request.endpoints.end() ? nullptr : &*found;
+}
+
+// Returns the ports, behind the first, at which to ask about a range of addresses: less is denied
+// there than before it, or more is allowed. Between two of them nothing changes.
+std::set<int> telling_ports(const Network& network, const Prefix& range, const PortRange& ports)
+{
+    std::set<int> telling;
+    const auto add = [&](const Reach& reach, int port) {
+        const bool concerns = reach.to.contains(range) || range.contains(reach.to);
+        if (reach.ports.udp == ports.udp && concerns && port > ports.first && port <= ports.last)
+            telling.insert(port);
+    };
+    for (const Reach& reach : network.deny)
+        add(reach, reach.ports.last + 1);
+    for (const Reach& reach : network.allow)
+        add(reach, reach.ports.first);
+    return telling;
+}
+
+// Says whether an address of a range that a rule allows is not denied at that port. `never` are
+// the ranges that stay closed at every port.
+bool has_open_address(const Network& network, std::vector<Prefix> never, const Prefix& range,
+                      const PortRange& at)
+{
+    for (const Reach& reach : network.deny) {
+        if (reach.ports.udp == at.udp && reach.ports.first <= at.first &&
+            at.first <= reach.ports.last)
+            never.push_back(reach.to);
+    }
+    return !is_covered(range, never);
+}
+
+// Says whether something of a range is reachable at ports of a rule. A name's address counts when
+// any rule allows it, as `check` has it.
+bool reaches(const Network& network, const std::vector<Prefix>& never, const Prefix& range,
+             const AllowRule& rule)
+{
+    const bool by_name = std::holds_alternative<NamePattern>(rule.to);
+    return std::ranges::any_of(rule.ports, [&](const PortRange& ports) {
+        const auto is_open = [&](int port) {
+            const auto at = static_cast<std::uint16_t>(port);
+            return by_name ? judge(network, range, at, ports.udp).ruling == Ruling::allowed
+                           : has_open_address(network, never, range, {at, at, ports.udp});
+        };
+        return is_open(ports.first) ||
+               std::ranges::any_of(telling_ports(network, range, ports), is_open);
+    });
+}
+
+// Returns why nothing is reachable by a rule; nothing where something is.
+std::optional<std::string> obstacle_to(const Network& network, const std::vector<Prefix>& never,
+                                       const AllowRule& rule)
+{
+    const auto* const range = std::get_if<Prefix>(&rule.to);
+    const std::vector<Prefix> addresses =
+        range != nullptr ? std::vector{*range} : pinned_addresses(network, text_of(rule.to));
+    if (addresses.empty())
+        return std::string(no_address);
+    if (std::ranges::any_of(addresses,
+                            [&](const Prefix& one) { return reaches(network, never, one, rule); }))
+        return std::nullopt;
+    const PortRange& ports = rule.ports.front();
+    const Judgement judgement = judge(network, addresses.front(), ports.first, ports.udp);
+    return because(judgement, addresses.front(), range == nullptr);
 }
 
 } // namespace
@@ -113,6 +194,20 @@ Reachability reachability(const Request& request, const Decision& decision, cons
     case Posture::open: return {true, {"reachable: " + to + ", egress is open"}};
     }
     std::abort(); // a byte that is no Posture: refuse to guess
+}
+
+std::vector<std::string> rules_without_reach(const Network& network,
+                                             const std::vector<AllowRule>& allow)
+{
+    std::vector<Prefix> never = always_denied(network.pool);
+    never.insert(never.end(), network.node.begin(), network.node.end());
+    never.insert(never.end(), network.delivered.begin(), network.delivered.end());
+    std::vector<std::string> sentences;
+    for (const AllowRule& rule : allow) {
+        if (const auto why = obstacle_to(network, never, rule))
+            sentences.push_back("allow " + text_of(rule) + " reaches nothing: " + *why);
+    }
+    return sentences;
 }
 
 } // namespace anchorhold::rules

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of `anchorhold check`: whether a run would reach a destination, and by which rule.
-// Pure: the network already holds the addresses of its names.
+// The answer of `anchorhold check`: whether a run would reach a destination, and by which rule; and
+// which rules of an allow list lead nowhere. Pure: the network already holds the addresses of its
+// names.
 #pragma once
 
 #include "schema/decide.hpp"
@@ -24,5 +25,11 @@ struct Reachability {
 // its addresses is; in such a run a name that was not pinned resolves to nothing.
 Reachability reachability(const Request& request, const Decision& decision, const Network& network,
                           const AllowRule& question);
+
+// Returns a sentence for each rule of an allow list by which nothing is reachable, at no address
+// and no port: "allow 169.254.0.0/16 tcp 443 reaches nothing: always denied: 169.254.0.0/16". It
+// judges as reachability() does. `network` was compiled from a list that holds these rules.
+std::vector<std::string> rules_without_reach(const Network& network,
+                                             const std::vector<AllowRule>& allow);
 
 } // namespace anchorhold::rules

@@ -45,7 +45,7 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
         record.allow.push_back(text_of(rule));
     if (!run.chosen.joins_pod()) // else it is the pod's to take away
         record.network = run.seen.network;
-    record.sentence = sentence_for(run.chosen.request, run.chosen.decision);
+    record.sentence = sentence_for(run.chosen.request, run.chosen.decision, run.seen.destinations);
     for (const inspect::Finding& finding : run.planned.voids)
         record.voids.push_back(finding.where + ": " + finding.what);
     if (!record.voids.empty())

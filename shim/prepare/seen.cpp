@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/prepare/seen.hpp"
 
+#include "schema/rules/reachability.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/broker_advice.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 #include "shim/prepare/given_hosts.hpp"
+#include "shim/prepare/own_addresses.hpp"
 #include "shim/prepare/pinned_names.hpp"
 #include "shim/prepare/writable_tmp.hpp"
 
@@ -99,15 +101,24 @@ void advise(const AskedRun& asked, const ChosenRun& chosen,
                 advice.push_back(std::move(*of_broker));
         }
     }
-    for (const rules::PinnedName& pinned :
-         seen.network ? seen.network->names : std::vector<rules::PinnedName>()) {
-        if (pinned.addresses.empty())
-            advice.push_back(pinned.name + " has no address now, so nothing of it is reachable");
-    }
     if (chosen.request.role == PodRole::sandbox)
         return; // the pause process of a sandbox writes nothing
     if (auto of_tmp = tmp_advice(asked.config.root(), seen.rootfs, seen.user))
         advice.push_back(std::move(*of_tmp));
+}
+
+// Counts the rules of the allow list that lead somewhere, and names the others.
+Status count_destinations(const ChosenRun& chosen, SeenRun& seen)
+{
+    if (chosen.decision.posture != Posture::filtered || !seen.network)
+        return {};
+    rules::Network network = *seen.network;
+    AH_TRY(const auto own, own_addresses());
+    network.node.insert(network.node.end(), own.begin(), own.end());
+    const auto without = rules::rules_without_reach(network, chosen.request.allow);
+    seen.destinations = chosen.request.allow.size() - without.size();
+    std::ranges::move(without, std::back_inserter(seen.inspection.advice));
+    return {};
 }
 
 } // namespace
@@ -130,6 +141,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
         seen.hostname = name->string().value_or("");
     if (chosen.decision.posture == Posture::filtered)
         seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
+    AH_CHECK(count_destinations(chosen, seen));
     advise(asked, chosen, servers, seen);
     return seen;
 }

@@ -17,7 +17,7 @@ Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutpu
     AH_TRY(const prepare::PreparedRun run,
            prepare::prepare_bundle(session, bundle, id, "0000000000000000"));
     if (run.is_untouched()) {
-        output.text = sentence_for(run.chosen.request, run.chosen.decision) +
+        output.text = sentence_for(run.chosen.request, run.chosen.decision, 0) +
                       "\nconfig.json is left alone, the runtime runs in our place\n";
         return 0;
     }

@@ -156,7 +156,7 @@ TEST_CASE("an allow list is filtered, in place where an engine made the network,
         CHECK(decided(allowing("x.org", {model, database}), able, given) == filtered);
     }
     const Request request = allowing("x.org, 192.0.2.0/24", {database});
-    CHECK(sentence_for(request, filtered) ==
+    CHECK(sentence_for(request, filtered, 2) ==
           "Network: allowlist — confined: 2 destinations and db");
 }
 
@@ -179,20 +179,21 @@ TEST_CASE("an allowlist that cannot be filtered is severed and still reaches its
     const std::string because = ": this host cannot filter (ip_forward is 0 and read-only)";
     for (const GivenNetns given : everywhere) {
         CHECK(decided(allowing("x.org"), no_filter, given) == severed);
-        CHECK(sentence_for(allowing("x.org"), severed) == "Network: allowlist — severed" + because);
+        CHECK(sentence_for(allowing("x.org"), severed, 1) ==
+              "Network: allowlist — severed" + because);
 
         Decision relayed = severed;
         relayed.posture = Posture::relayed;
         relayed.technique = Technique::relay;
         CHECK(decided(allowing("x.org", {model}), no_filter, given) == relayed);
-        CHECK(sentence_for(allowing("x.org", {model}), relayed) ==
+        CHECK(sentence_for(allowing("x.org", {model}), relayed, 1) ==
               "Network: allowlist — sealed to the run's model broker" + because);
 
         Decision sealed = severed;
         sealed.posture = Posture::sealed;
         sealed.technique = Technique::veth;
         CHECK(decided(allowing("x.org", {model, database}), no_filter, given) == sealed);
-        CHECK(sentence_for(allowing("x.org", {model, database}), sealed) ==
+        CHECK(sentence_for(allowing("x.org", {model, database}), sealed, 1) ==
               "Network: allowlist — sealed to model, db" + because);
     }
     CHECK(refusal(allowing("x.org", {database}), {true, true, false, false, {}},
@@ -234,7 +235,7 @@ TEST_CASE("the decision keeps why it is tighter than asked, and the sentence say
     REQUIRE(decision);
     CHECK(decision->asked == Egress::open);
     CHECK(decision->why == Why::policy_ceiling);
-    CHECK(sentence_for(request, *decision) ==
+    CHECK(sentence_for(request, *decision, 0) ==
           "Network: open — sealed to the run's model broker: the policy permits no more");
 }
 

@@ -90,6 +90,44 @@ TEST_CASE("a name is answered address by address, and reachable when one of them
           Reachability{false, {"refused: gone.org tcp 443, it has no address now"}});
 }
 
+TEST_CASE("a rule by which nothing is reachable is named, with the reason that check gives")
+{
+    const auto without = [](std::string_view allow, std::string_view deny = "") {
+        Network network;
+        network.names = {{"x.org", {"10.0.0.1", "203.0.113.1"}},
+                         {"gone.org", {}},
+                         {"inner.org", {"10.0.0.1"}},
+                         {"meta.org", {"169.254.169.254"}}};
+        network.node = {*Prefix::parse("198.51.100.7", Code::invalid_request)};
+        const auto rules = *parse_allow(allow);
+        compile(rules, deny.empty() ? std::vector<AllowRule>() : *parse_allow(deny), network);
+        return rules_without_reach(network, rules);
+    };
+    using Sentences = std::vector<std::string>;
+    CHECK(without("x.org, 192.0.2.0/24, 0.0.0.0/0, 169.254.0.0/15") == Sentences());
+    CHECK(without("169.254.169.254:80, 198.51.100.7, 198.51.100.0/24") ==
+          Sentences{"allow 169.254.169.254/32 tcp 80 reaches nothing: always denied: "
+                    "169.254.0.0/16",
+                    "allow 198.51.100.7/32 tcp 443 reaches nothing: always denied: "
+                    "198.51.100.7/32"});
+    CHECK(without("gone.org, inner.org, meta.org") ==
+          Sentences{"allow gone.org tcp 443 reaches nothing: it has no address now",
+                    "allow inner.org tcp 443 reaches nothing: a name does not lead to a private "
+                    "address",
+                    "allow meta.org tcp 443 reaches nothing: always denied: 169.254.0.0/16"});
+    CHECK(without("inner.org:443, 10.0.0.0/8:443") == Sentences()); // the other rule leads there
+    CHECK(without("inner.org:443, 10.0.0.0/8:80").size() == 1);
+    const Sentences denied{"allow 192.0.2.0/24 tcp 443 reaches nothing: denied by 192.0.2.0/25 "
+                           "tcp 443"};
+    CHECK(without("192.0.2.0/24", "192.0.2.0/25, 192.0.2.128/25") == denied);
+    CHECK(without("192.0.2.0/24", "192.0.2.0/25, 192.0.2.128/26") == Sentences());
+    CHECK(without("192.0.2.0/24", "192.0.2.0/25, 192.0.2.128/25:80") == Sentences());
+    const std::string ports = R"([{"to": "192.0.2.1", "ports": [{"port": 80, "endPort": 90}]}])";
+    const std::string most = R"([{"to": "192.0.2.0/24", "ports": [{"port": 70, "endPort": 89}]}])";
+    CHECK(without(ports, most) == Sentences()); // port 90 is left
+    CHECK(without(ports, ports).size() == 1);
+}
+
 TEST_CASE("without egress only the endpoints are reachable, in the open everything is")
 {
     const Request request = asking(Egress::off);
