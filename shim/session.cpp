@@ -9,6 +9,7 @@
 #include "shim/verbs/delete.hpp"
 #include "shim/verbs/exec.hpp"
 #include "shim/verbs/start.hpp"
+#include "shim/verbs/update.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -220,6 +221,7 @@ Result<int> carry_out(const Session& session)
         return verbs::create_or_run(session);
     case words::Verb::start: return verbs::start_container(session);
     case words::Verb::exec: return verbs::exec_process(session);
+    case words::Verb::update: return verbs::update_container(session);
     case words::Verb::remove: return verbs::delete_container(session);
     case words::Verb::other:
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));

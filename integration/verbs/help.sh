@@ -72,7 +72,11 @@ while read -r option value; do
     [ -n "$value" ] || continue
     check "exec $option takes a value" knows exec "$option" VALUE own
 done < <(help_of exec)
+while read -r option value; do
+    check "update $option is known" knows update "$option" $value own
+done < <(help_of update)
 check "exec into a run of ours with an option that nobody knows" refuses --frob exec --frob own true
+check "update of a run of ours with an option that nobody knows" refuses --frob update --frob own
 check "start of a run of ours with an option that nobody knows" refuses --frob start --frob own
 check "the run is not harmed by that" same created "$(answer state own | jq -r .status)"
 within 60 "$runtime" delete --force own

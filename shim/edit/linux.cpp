@@ -7,6 +7,7 @@
 #include "shim/edit/seccomp_relay.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 namespace anchorhold::edit {
@@ -86,14 +87,10 @@ Status edit_resource(json::View section, std::string_view group, std::string_vie
     return {};
 }
 
-// Raises a limit by `extra`. A limit of 0 or less means none and stays.
-Status edit_pids(json::View section, std::int64_t extra, config::Edits& edits)
+std::int64_t raised(std::int64_t limit, std::int64_t extra)
 {
-    const auto grown = [extra](std::int64_t number) {
-        const bool fits = number > 0 && number <= std::numeric_limits<std::int64_t>::max() - extra;
-        return fits ? number + extra : number;
-    };
-    return edit_resource(section, "pids", "limit", grown, edits);
+    const bool fits = limit > 0 && limit <= std::numeric_limits<std::int64_t>::max() - extra;
+    return fits ? limit + extra : limit;
 }
 
 Status edit_cpu_shares(json::View section, std::int64_t least, config::Edits& edits)
@@ -148,6 +145,31 @@ std::string whole_section(const Plan& plan)
 }
 
 } // namespace
+
+std::string raised(std::string_view limit, std::int64_t extra)
+{
+    std::int64_t number = 0;
+    std::from_chars(limit.data(), limit.data() + limit.size(), number);
+    return std::to_string(number) == limit ? std::to_string(raised(number, extra))
+                                           : std::string(limit);
+}
+
+Status edit_pids(json::View section, std::int64_t extra, config::Edits& edits)
+{
+    const auto grown = [extra](std::int64_t number) { return raised(number, extra); };
+    AH_CHECK(edit_resource(section, "pids", "limit", grown, edits));
+    AH_TRY(const auto resources, config::container(section, "resources", json::Kind::object));
+    if (!resources)
+        return {};
+    AH_TRY(const auto unified, config::container(*resources, "unified", json::Kind::object));
+    const auto most = unified ? unified->find("pids.max") : std::nullopt;
+    if (!most)
+        return {};
+    AH_TRY(const std::string text, most->string());
+    if (const std::string wanted = raised(text, extra); wanted != text)
+        edits.replace(*most, json::quote(wanted));
+    return {};
+}
 
 Result<std::string> edit_linux(json::View config, const Plan& plan, config::Edits& edits)
 {

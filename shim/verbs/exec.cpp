@@ -10,18 +10,11 @@
 #include "shim/runtime/runtime.hpp"
 #include "shim/session.hpp"
 #include "shim/verbs/exec_check.hpp"
+#include "shim/verbs/handed_file.hpp"
 #include "shim/verbs/lost_run.hpp"
-
-#include <array>
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace anchorhold::verbs {
 namespace {
-
-constexpr std::size_t most_process = std::size_t{16} * 1024 * 1024; // bytes
 
 // Returns the plan for an exec'd process: what held for the first process holds for it. With a
 // broken policy the profile's variables are not known, and none is set.
@@ -39,53 +32,13 @@ Plan exec_plan(const Session& session, const Record& record)
     return plan;
 }
 
-// Writes the text into a sealed file in memory that stays open across execve(2). Its descriptor
-// lies above those that are handed to the container. Returns its path.
-Result<std::string> publish(const std::string& text, unsigned handed)
-{
-    const UniqueFd memory(::memfd_create("process.json", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!memory)
-        return fail_errno("make a file in memory", errno);
-    if (::write(memory.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-        ::lseek(memory.get(), 0, SEEK_SET) != 0 ||
-        ::fcntl(memory.get(), F_ADD_SEALS,
-                F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-        return fail_errno("write a file in memory", errno);
-    const int lasting = ::fcntl(memory.get(), F_DUPFD, static_cast<int>(handed) + 3);
-    if (lasting < 0)
-        return fail_errno("keep a file in memory", errno);
-    return "/proc/self/fd/" + std::to_string(lasting);
-}
-
-// Reads a process file as runc does: a link is followed, and a pipe is waited for. /proc/self/fd/N
-// is such a link.
-Result<std::string> read_process(const std::string& path)
-{
-    const std::string doing = "read the process " + in_quotes(path);
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file)
-        return fail_errno(doing, errno, Code::invalid_request);
-    std::string text;
-    std::array<char, 4096> part = {};
-    for (;;) {
-        const ssize_t got = ::read(file.get(), part.data(), part.size());
-        if (got < 0)
-            return fail_errno(doing, errno, Code::invalid_request);
-        if (got == 0)
-            return text;
-        text.append(part.data(), static_cast<std::size_t>(got));
-        if (text.size() > most_process)
-            return fail_errno(doing, EFBIG, Code::invalid_request);
-    }
-}
-
 // Returns the process as the engine or the command line gives it; nothing when crun will use its
 // own.
 Result<std::optional<std::string>> process_given(const words::Invocation& call,
                                                  const Record& record)
 {
     if (const words::OptionAt* const file = call.last("process")) {
-        AH_TRY(auto text, read_process(file->value));
+        AH_TRY(auto text, read_handed(file->value, "the process"));
         return text;
     }
     if (call.flavour == words::Flavour::crun)
@@ -109,7 +62,7 @@ Result<std::vector<std::string>> edited_words(const Session& session, const OwnR
     if (!given)
         return edit::edit_flags(session.rest, call, plan);
     AH_TRY(const std::string edited, edit::edit_process(*given, plan));
-    AH_TRY(const std::string path, publish(edited, handed));
+    AH_TRY(const std::string path, hand_over(edited, handed));
     if (const words::OptionAt* const file = call.last("process"))
         return words::with_value(session.rest, *file, path);
     std::vector<std::string> words = session.rest;

@@ -51,7 +51,7 @@ struct Split {
 Split split_own_options(std::span<const char* const> words);
 
 // The subcommands that this program does more for than pass them on; `other` is all the rest.
-enum class Verb : std::uint8_t { create, run, restore, start, exec, remove, other };
+enum class Verb : std::uint8_t { create, run, restore, start, exec, update, remove, other };
 enum class LogFormat : std::uint8_t { text, json };
 // Says whether the subcommand makes a container.
 constexpr bool creates(Verb verb)

@@ -92,6 +92,19 @@ constexpr OptionRule runc_exec[] = {
     {"ignore-paused", passes},
 };
 
+constexpr OptionRule update_options[] = {
+    {"resources", passes, value, "r"},     {"blkio-weight", passes, value},
+    {"cpu-burst", passes, value},          {"cpu-idle", passes, value},
+    {"cpu-period", passes, value},         {"cpu-quota", passes, value},
+    {"cpu-rt-period", passes, value},      {"cpu-rt-runtime", passes, value},
+    {"cpu-share", passes, value},          {"cpuset-cpus", passes, value},
+    {"cpuset-mems", passes, value},        {"kernel-memory", passes, value},
+    {"kernel-memory-tcp", passes, value},  {"memory", passes, value},
+    {"memory-reservation", passes, value}, {"memory-swap", passes, value},
+    {"pids-limit", passes, value},         {"l3-cache-schema", passes, value},
+    {"mem-bw-schema", passes, value},
+};
+
 constexpr OptionRule runc_delete[] = {{"force", passes, Takes::nothing, "f"}};
 
 constexpr OptionRule runc_everywhere[] = {{"help", passes, Takes::nothing, "h"}};
@@ -214,6 +227,7 @@ std::span<const OptionRule> options_of(Flavour flavour, Verb verb)
     case Verb::restore: return crun ? Rules(crun_restore) : Rules(runc_restore);
     case Verb::start: return {};
     case Verb::exec: return crun ? Rules(crun_exec) : Rules(runc_exec);
+    case Verb::update: return update_options; // crun's are among them
     case Verb::remove: return crun ? Rules(crun_delete) : Rules(runc_delete);
     case Verb::other: return {};
     }
@@ -224,7 +238,8 @@ Verb verb_from(std::string_view word)
 {
     constexpr std::pair<std::string_view, Verb> verbs[] = {
         {"create", Verb::create}, {"run", Verb::run},   {"restore", Verb::restore},
-        {"start", Verb::start},   {"exec", Verb::exec}, {"delete", Verb::remove},
+        {"start", Verb::start},   {"exec", Verb::exec}, {"update", Verb::update},
+        {"delete", Verb::remove},
     };
     for (const auto& [name, verb] : verbs) {
         if (name == word)

@@ -12,7 +12,8 @@
 // way.
 //
 // Versions of urfave/cli differ in one case only: a value in a word of its own that begins with
-// "-". Such a value counts as not known.
+// "-". Such a value counts as not known, but for update: "--pids-limit -1" and "-r -", of which no
+// reading makes or runs anything.
 #include "shim/words/read_as_runc.hpp"
 
 #include "shim/words/option_tables.hpp"
@@ -106,7 +107,9 @@ bool read_one(const Rest& rest, const Order& order, std::size_t& at, const RuncR
             return true;
         option.value.clear();
     } else if (rule->takes == Takes::value && !flag->value) {
-        if (at == order.size() || order[at] != option.first + 1 || rest[order[at]].starts_with('-'))
+        if (at == order.size() || order[at] != option.first + 1)
+            return false;
+        if (rest[order[at]].starts_with('-') && call.verb != Verb::update)
             return false;
         option.value = rest[order[at]];
         option.words = 2;

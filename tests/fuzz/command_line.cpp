@@ -11,7 +11,8 @@ using namespace anchorhold::words;
 
 namespace {
 
-constexpr std::string_view verbs[] = {"create", "run", "restore", "start", "exec", "delete"};
+constexpr std::string_view verbs[] = {"create", "run",    "restore", "start",
+                                      "exec",   "update", "delete"};
 
 void must_stand_where_it_says(const OptionAt& option, const std::vector<std::string>& rest)
 {

@@ -25,7 +25,7 @@ std::string reading(const std::string& line, Flavour flavour)
 {
     const Invocation call = read_invocation(words(line), flavour);
     constexpr const char* verbs[] = {"create", "run",    "restore", "start",
-                                     "exec",   "remove", "other"};
+                                     "exec",   "update", "remove",  "other"};
     std::string out = verbs[static_cast<std::size_t>(call.verb)];
     for (const OptionAt& option : call.options) {
         out += " " + option.name;
