@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/inspection.hpp"
 #include "shim/inspect/namespaces.hpp"
+#include "shim/inspect/void_kinds.hpp"
 #include "tests/files.hpp"
 #include "tests/shim/scratch.hpp"
 
@@ -35,6 +36,8 @@ Inspection inspected_whole(const std::string& text)
     const auto seen = inspect_bundle(
         config->root(), {.bundle = "/nowhere", .own_paths = {"/nowhere"}, .places = {}});
     REQUIRE_MESSAGE(seen.has_value(), seen.error().what);
+    for (const Finding& finding : seen->voids)
+        CHECK_MESSAGE(void_kind_at(finding.where) != nullptr, finding.where);
     return *seen;
 }
 

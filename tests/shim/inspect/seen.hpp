@@ -3,6 +3,7 @@
 #pragma once
 
 #include "shim/inspect/inspection.hpp"
+#include "shim/inspect/void_kinds.hpp"
 #include "tests/shim/scratch.hpp"
 
 #include <doctest/doctest.h>
@@ -31,9 +32,11 @@ inline Seen seen_in(const std::string& config, const InspectionContext& context)
     auto found = inspect_bundle(document->root(), context);
     REQUIRE_MESSAGE(found.has_value(), found.error().what);
     Seen seen;
-    for (const Finding& finding : found->voids)
+    for (const Finding& finding : found->voids) {
+        CHECK_MESSAGE(void_kind_at(finding.where) != nullptr, finding.where);
         if (finding.where != "linux.resources.devices") // no configuration here has device rules
             seen.voids.push_back(finding.where + ": " + finding.what);
+    }
     REQUIRE(found->other_channels.at(0) == "stdio");
     seen.channels.assign(found->other_channels.begin() + 1, found->other_channels.end());
     seen.advice = found->advice;
