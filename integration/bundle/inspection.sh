@@ -51,7 +51,7 @@ voids() {
     local writable='.root.readonly = false'
     bundle void "$writable | $3" sh -c "$4"
     check "without us: $1" is_dangerous
-    check "refused: $1" is_refused bundle_voids_posture "$2: "
+    check "refused: $1" is_refused bundle_voids_posture "$2"
 }
 
 # runs FILTER PROBE: the probe's output, under us. The only run that `show` then knows.
@@ -227,7 +227,7 @@ never "C-10 a namespace that is none" "linux.namespaces[1].path" \
 
 check "recorded: the host's processes" contains "$(runs "$(without pid)" 'echo ran')" ran
 check "the record names the void" same \
-    '["linux.namespaces: the pid namespace is the host'"'"'s; add {\"type\":\"pid\"}"]' \
+    '["linux.namespaces (--pid=host): the pid namespace is the host'"'"'s; add {\"type\":\"pid\"}"]' \
     "$(recorded .voids)"
 check "the sentence bears it" contains "$(recorded .sentence)" ", but voided by linux.namespaces"
 policy

@@ -18,7 +18,7 @@ refused_with() {
     within 30 "$runtime" "${@:1:$#-1}" create --bundle "$lab/b/void" void >"$lab/said" 2>&1 </dev/null
     status=$?
     [ $status = 1 ] || "$plain_runtime" delete --force void
-    same 1 $status && contains "$(<"$lab/said")" "anchorhold: create void: $place: " &&
+    same 1 $status && contains "$(<"$lab/said")" "anchorhold: create void: $place" &&
         contains "$(<"$lab/said")" " (bundle_voids_posture)" && nothing_left
 }
 

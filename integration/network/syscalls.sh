@@ -220,7 +220,7 @@ for action in KILL_PROCESS ERRNO; do
         within 60 "$plain_runtime" run --bundle "$lab/b/tight" tight
     tight=$(in_cell tight 2>&1)
     check "a profile that denies what the relay needs is refused, $action" contains "$tight" \
-        "linux.seccomp: denies statfs to the relay"
+        "linux.seccomp (--security-opt seccomp=): denies statfs to the relay"
     check "in one line, $action" same 1 "$(grep -c . <<<"$tight")"
 done
 check "nothing is left of those" nothing_left

@@ -58,9 +58,11 @@ Status inspect_capabilities(json::View config, Inspection& into)
     AH_TRY(const bool own_users, has_own_users(config));
     AH_TRY(const std::string list, voiding_capabilities_of(config::member(config, "process")));
     if (!list.empty() && !own_users) {
-        into.voids.push_back({"process.capabilities", "holds " + list +
-                                                          " over the host; drop them, or give the "
-                                                          "container a user namespace"});
+        into.voids.push_back({"process.capabilities",
+                              "holds " + list +
+                                  " over the host; drop them, or give the "
+                                  "container a user namespace",
+                              "--cap-add, --privileged"});
     }
     return {};
 }

@@ -83,7 +83,8 @@ Status inspect_nodes(const std::optional<json::View>& section, Inspection& into)
         more += first ? 1 : 0;
         if (!first) {
             first = {node.where(),
-                     "hands in the device " + printable(path) + " (" + shown(device) + ")"};
+                     "hands in the device " + printable(path) + " (" + shown(device) + ")",
+                     "--device, --privileged"};
         }
     }
     if (!first)
@@ -137,8 +138,10 @@ Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_user
             opened.push_back({view, device});
     }
     for (const Rule& rule : opened) {
-        into.voids.push_back({rule.view.where(), "lets the container open the devices " +
-                                                     shown(rule.device) + "; leave it out"});
+        into.voids.push_back(
+            {rule.view.where(),
+             "lets the container open the devices " + shown(rule.device) + "; leave it out",
+             "--device, --device-cgroup-rule, --privileged"});
     }
     if (closed || state::is_rootless())
         return {};
@@ -146,7 +149,8 @@ Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_user
     if (own_users == OwnUsers::no && opened.empty()) {
         into.voids.push_back({"linux.resources.devices",
                               "leaves the host's devices open; begin with "
-                              R"({"allow":false,"access":"rwm"})"});
+                              R"({"allow":false,"access":"rwm"})",
+                              "--privileged"});
     }
     return {};
 }

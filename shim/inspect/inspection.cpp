@@ -115,8 +115,9 @@ Status inspect_sysctls(json::View config, Inspection& into)
         const auto value = entry.string(); // another type is the runtime's to refuse
         if (name.starts_with("net.") && !is_in(plain_sysctls, name) &&
             !(value && closes(name, *value))) {
-            into.voids.push_back(
-                {entry.where(), "changes what a network namespace keeps apart; leave it out"});
+            into.voids.push_back({entry.where(),
+                                  "changes what a network namespace keeps apart; leave it out",
+                                  "--sysctl"});
         }
     }
     return {};
@@ -133,8 +134,8 @@ Status inspect_annotations(json::View config, Inspection& into)
         const bool steers = std::ranges::any_of(
             steering_prefixes, [&](std::string_view prefix) { return key.starts_with(prefix); });
         if (steers && !is_in(plain_annotations, key)) {
-            into.voids.push_back(
-                {entry.where(), "steers the runtime behind this one; leave it out"});
+            into.voids.push_back({entry.where(), "steers the runtime behind this one; leave it out",
+                                  "--annotation"});
         }
     }
     return {};
@@ -154,6 +155,12 @@ Status inspect_listener(json::View config, Inspection& into)
 }
 
 } // namespace
+
+std::string text_of(const Finding& finding)
+{
+    const std::string option = finding.option.empty() ? "" : " (" + finding.option + ")";
+    return finding.where + option + ": " + finding.what;
+}
 
 Result<Inspection> inspect_bundle(json::View config, const InspectionContext& context)
 {

@@ -18,8 +18,14 @@ namespace anchorhold::inspect {
 struct Finding {
     std::string where; // "mounts[4]", "process.capabilities.effective"
     std::string what;  // "binds /run, which holds the engine's sockets"
+    // The words of podman and Docker that ask for it: "--pid=host"; empty where they have none.
+    std::string option = {}; // NOLINT(readability-redundant-member-init): for g++
     friend bool operator==(const Finding&, const Finding&) = default;
 };
+
+// Returns a finding as people read it: "linux.namespaces (--pid=host): the pid namespace is ...".
+// Under an engine nobody wrote a config.json, so its members alone say little.
+std::string text_of(const Finding& finding);
 
 // The facts that an inspection needs besides config.json.
 struct InspectionContext {

@@ -225,6 +225,18 @@ void inspect_mount(const Mount& mount, const Container& container, const Inspect
     }
 }
 
+// Returns the engine's words for a mount that was asked for there.
+std::string option_for(const Mount& mount)
+{
+    constexpr std::size_t most = 128; // bytes of a path
+    const std::string place = config::normal_path(mount.destination);
+    if (mount.is_bind())
+        return "-v " + printable(mount.source, most) + ":" + printable(place, most);
+    const bool engines_own = place == "/proc" || place == "/sys" || place.starts_with("/sys/");
+    return engines_own ? "--privileged, --security-opt"
+                       : "--mount type=" + printable(mount.type, most);
+}
+
 // Reads what inspect_mount needs to know about the whole container.
 Result<Container> read_container(json::View config)
 {
@@ -261,7 +273,10 @@ Status inspect_mounts(json::View config, const InspectionContext& context, Inspe
     for (const json::View entry : mounts) {
         AH_TRY(const Mount mount, read_mount(entry));
         forget_covered(config::normal_path(mount.destination), into);
+        const std::size_t known = into.voids.size();
         inspect_mount(mount, container, context, host, into);
+        for (std::size_t i = known; i < into.voids.size(); ++i)
+            into.voids[i].option = option_for(mount);
     }
     return {};
 }

@@ -79,11 +79,13 @@ void inspect_shared(const Entry& entry, const InspectionContext& context, Inspec
         return;
     }
     into.voids.push_back(
-        {where, "joins the " + entry.type + " namespace " + printable(entry.path) +
-                    (of_the_pod ? " of a pod whose network is not its own; do not share processes "
-                                  "in this pod, or ask for what the pod has"
-                                : "; leave the path out, or, if this is a pod, give its handler's "
-                                  "profile \"cri\": true")});
+        {where,
+         "joins the " + entry.type + " namespace " + printable(entry.path) +
+             (of_the_pod ? " of a pod whose network is not its own; do not share processes "
+                           "in this pod, or ask for what the pod has"
+                         : "; leave the path out, or, if this is a pod, give its handler's "
+                           "profile \"cri\": true"),
+         "--" + entry.type + "=container:"});
 }
 
 void inspect_joined(const Entry& entry, const InspectionContext& context, Inspection& into)
@@ -186,7 +188,8 @@ Status inspect_namespaces(json::View config, const InspectionContext& context, I
             into.voids.push_back(
                 {"linux.namespaces",
                  "the " + std::string(type) +
-                     " namespace is the host's; add {\"type\":" + json::quote(type) + "}"});
+                     " namespace is the host's; add {\"type\":" + json::quote(type) + "}",
+                 "--" + std::string(type) + "=host"});
         }
     }
     return {};

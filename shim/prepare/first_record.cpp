@@ -47,7 +47,7 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
         record.network = run.seen.network;
     record.sentence = sentence_for(run.chosen.request, run.chosen.decision, run.seen.destinations);
     for (const inspect::Finding& finding : run.planned.voids)
-        record.voids.push_back(finding.where + ": " + finding.what);
+        record.voids.push_back(inspect::text_of(finding));
     if (!record.voids.empty())
         record.sentence += voided_words(run.planned.voids);
     record.other_channels = run.seen.inspection.other_channels;

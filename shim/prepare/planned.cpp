@@ -41,7 +41,7 @@ std::string sentence(const std::vector<inspect::Finding>& findings)
     std::string text;
     std::size_t told = 0;
     for (; told < findings.size() && text.size() < most_told; ++told)
-        text += (told == 0 ? "" : "; ") + findings[told].where + ": " + findings[told].what;
+        text += (told == 0 ? "" : "; ") + inspect::text_of(findings[told]);
     if (told < findings.size())
         text += "; and " + std::to_string(findings.size() - told) + " more";
     return text;
@@ -129,7 +129,8 @@ Result<PlannedRun> plan(const Session& session, const AskedRun& asked, const Cho
     AH_CHECK(refuse_findings(chosen, seen.inspection));
     AH_TRY(planned.edited, edit::edit_config(asked.config, planned.plan), "edit config.json");
     if (!planned.edited.seccomp_obstacle.empty())
-        planned.voids.push_back({"linux.seccomp", planned.edited.seccomp_obstacle});
+        planned.voids.push_back(
+            {"linux.seccomp", planned.edited.seccomp_obstacle, "--security-opt seccomp="});
     AH_CHECK(refuse_voids(chosen, planned.voids));
     return planned;
 }

@@ -70,8 +70,8 @@ Status find_voids(const Record& record, const std::string& process,
         });
     };
     if (!names.empty() && !is_known("process.capabilities"))
-        voids.push_back(
-            {"process.capabilities", "holds " + names + " over the host; exec without them"});
+        voids.push_back({"process.capabilities",
+                         "holds " + names + " over the host; exec without them", "--privileged"});
     if (!place.empty() && !is_known("mounts[") && !is_known("process.user")) {
         voids.push_back({"process.user", "root could change the host through " + printable(place) +
                                              ", which is writable; exec as another user with "
@@ -116,7 +116,7 @@ Status write_down(const OwnRun& run, const std::vector<inspect::Finding>& voids)
     if (!record || record->generation != run.record.generation)
         return fail(Code::network_setup_failed, "the run has ended");
     for (const inspect::Finding& found : voids)
-        record->voids.push_back("exec: " + found.where + ": " + found.what);
+        record->voids.push_back("exec: " + inspect::text_of(found));
     return run.state.write(*record);
 }
 
@@ -157,7 +157,7 @@ Status check_exec(const Session& session, const OwnRun& run, const std::string& 
         return write_down(run, voids);
     std::string text;
     for (const inspect::Finding& found : voids)
-        text += (text.empty() ? "" : "; ") + found.where + ": " + found.what;
+        text += (text.empty() ? "" : "; ") + inspect::text_of(found);
     return fail(Code::bundle_voids_posture, std::move(text));
 }
 

@@ -17,7 +17,7 @@ using namespace inspect;
 // NOLINTNEXTLINE(misc-use-internal-linkage): doctest finds it by name
 std::ostream& operator<<(std::ostream& out, const Finding& finding)
 {
-    return out << finding.where << ": " << finding.what;
+    return out << text_of(finding);
 }
 
 } // namespace anchorhold
@@ -137,7 +137,8 @@ TEST_CASE("R17 each dangerous capability in each set is a void, unless a user na
             const Findings held{{"process.capabilities",
                                  "holds " + name +
                                      " over the host; drop them, or give the container a user "
-                                     "namespace"}};
+                                     "namespace",
+                                 "--cap-add, --privileged"}};
             CHECK(with("") == held);
             const auto mapped = [](const std::string& ranges) {
                 return R"(, {"type": "user"}], "uidMappings": [)" + ranges;
@@ -176,7 +177,7 @@ TEST_CASE("a sysctl of the network is a void unless it is a plain one")
           "net/ipv4/conf/eth0.1/route_localnet", "net.ipv4.ip_forward"})
         CHECK(voids(name) ==
               Findings{{"linux.sysctl[\"" + name + "\"]",
-                        "changes what a network namespace keeps apart; leave it out"}});
+                        "changes what a network namespace keeps apart; leave it out", "--sysctl"}});
 }
 
 TEST_CASE("B-57: annotations that steer the runtime are voids")
@@ -193,12 +194,14 @@ TEST_CASE("B-57: annotations that steer the runtime are voids")
          {"run.oci.seccomp_bpf_data", "run.oci.hooks.stderr", "run.oci.handler", "run.oci.new",
           "org.criu.config", "module.wasm.image/variant", "org.systemd.property.SuccessAction",
           "org.systemd.property.DeviceAllow"})
-        CHECK(voids(name) == Findings{{"annotations[\"" + name + "\"]",
-                                       "steers the runtime behind this one; leave it out"}});
+        CHECK(voids(name) ==
+              Findings{{"annotations[\"" + name + "\"]",
+                        "steers the runtime behind this one; leave it out", "--annotation"}});
 }
 
 TEST_CASE("only the runtimes' own devices may be handed in")
 {
+    const std::string nodes = "--device, --privileged";
     const auto voids = [](const std::string& device) {
         return inspected_linux(R"("devices": [)" + device + "]").voids;
     };
@@ -209,20 +212,21 @@ TEST_CASE("only the runtimes' own devices may be handed in")
           R"({"path": "/run/pipe", "type": "p"})"})
         CHECK(voids(device) == Findings());
     CHECK(voids(R"({"path": "/dev/net/tun", "type": "c", "major": 10, "minor": 200})") ==
-          Findings{
-              {"linux.devices[0]", "hands in the device /dev/net/tun (c 10:200); leave it out"}});
+          Findings{{"linux.devices[0]", "hands in the device /dev/net/tun (c 10:200); leave it out",
+                    nodes}});
     CHECK(voids(R"({"path": "/dev/null", "type": "b", "major": 1, "minor": 3})") ==
-          Findings{{"linux.devices[0]", "hands in the device /dev/null (b 1:3); leave it out"}});
+          Findings{
+              {"linux.devices[0]", "hands in the device /dev/null (b 1:3); leave it out", nodes}});
     CHECK(voids(R"({"path": "/dev/vda", "type": "b", "major": 254, "minor": 0},
                    {"path": "/dev/null", "type": "c", "major": 1, "minor": 3},
                    {"path": "/dev/fuse", "type": "c", "major": 10, "minor": 229})") ==
           Findings{{"linux.devices[0]",
-                    "hands in the device /dev/vda (b 254:0) and 1 more; leave it out"}});
+                    "hands in the device /dev/vda (b 254:0) and 1 more; leave it out", nodes}});
     CHECK(voids(R"({"path": "/dev/vda", "type": "b", "major": 254, "minor": 0},
                    {"path": "/dev/null", "type": "c", "major": 1, "minor": 3},
                    {"path": "/dev/fuse", "type": "c", "major": 10, "minor": 229})") ==
           Findings{{"linux.devices[0]",
-                    "hands in the device /dev/vda (b 254:0) and 1 more; leave it out"}});
+                    "hands in the device /dev/vda (b 254:0) and 1 more; leave it out", nodes}});
 }
 
 TEST_CASE("device rules are voids when they open more than the runtimes' own devices")
@@ -232,7 +236,8 @@ TEST_CASE("device rules are voids when they open more than the runtimes' own dev
     };
     const auto opens = [](const std::string& at, const std::string& what) {
         return Findings{{"linux.resources.devices[" + at + "]",
-                         "lets the container open the devices " + what + "; leave it out"}};
+                         "lets the container open the devices " + what + "; leave it out",
+                         "--device, --device-cgroup-rule, --privileged"}};
     };
     const std::string none = R"({"allow": false, "access": "rwm"})";
     CHECK(voids(none + R"(, {"allow": true, "type": "c", "major": 1, "minor": 5, "access": "rwm"},
@@ -257,8 +262,10 @@ TEST_CASE("devices are a void when no rule closes them all first")
     const auto voids = [](const std::string& section) {
         return every_void(R"({"linux": {"namespaces": [)" + five + "]" + section + "}}");
     };
-    const Findings open{{"linux.resources.devices", "leaves the host's devices open; begin with "
-                                                    "{\"allow\":false,\"access\":\"rwm\"}"}};
+    const Findings open{{"linux.resources.devices",
+                         "leaves the host's devices open; begin with "
+                         "{\"allow\":false,\"access\":\"rwm\"}",
+                         "--privileged"}};
     const auto rules = [&](const std::string& list) {
         return voids(R"(, "resources": {"devices": [)" + list + "]}");
     };

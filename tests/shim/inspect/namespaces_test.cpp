@@ -33,10 +33,12 @@ Findings host_namespaces(const std::vector<std::string>& types)
 {
     Findings findings;
     for (const std::string& type : types)
-        findings.push_back({"linux.namespaces", "the " + type +
-                                                    " namespace is the host's; add "
-                                                    "{\"type\":\"" +
-                                                    type + "\"}"});
+        findings.push_back({"linux.namespaces",
+                            "the " + type +
+                                " namespace is the host's; add "
+                                "{\"type\":\"" +
+                                type + "\"}",
+                            "--" + type + "=host"});
     return findings;
 }
 
@@ -118,7 +120,8 @@ TEST_CASE("a pod's own pid and ipc namespaces are its containers', unless the ne
                   Findings{{"linux.namespaces[2].path",
                             "joins the pid namespace " + self +
                                 " of a pod whose network is not its own; do not share processes in "
-                                "this pod, or ask for what the pod has"}});
+                                "this pod, or ask for what the pod has",
+                            "--pid=container:"}});
         } else {
             CHECK(apart.voids == Findings());
             CHECK(apart.other_channels ==
