@@ -34,6 +34,8 @@ struct ShortRule {
 };
 ShortRule cut(std::string_view text)
 {
+    if (text.contains("://")) // a URL, which is refused as a whole
+        return {text, std::nullopt};
     const std::size_t colon = text.find(':');
     if (text.starts_with('[')) {
         const std::size_t bracket = text.find(']');

@@ -25,6 +25,20 @@ std::optional<unsigned> prefix_length(std::string_view text, unsigned most)
     return length;
 }
 
+bool is_url(std::string_view text)
+{
+    return text.contains("://");
+}
+
+// Returns "api.example.com:8443" of "https://user@api.example.com:8443/v1".
+std::string host_in(std::string_view url)
+{
+    url.remove_prefix(url.find("://") + 3);
+    url = url.substr(0, url.find_first_of("/?#"));
+    url.remove_prefix(url.rfind('@') + 1); // npos + 1 is 0
+    return printable(url);
+}
+
 bool looks_like_address(std::string_view text)
 {
     return text.find_first_of(":/") != std::string_view::npos || ends_in_number(text);
@@ -117,6 +131,8 @@ bool is_covered(const Prefix& range, const std::vector<Prefix>& by)
 
 Result<Destination> parse_destination(std::string_view text, Code code)
 {
+    if (is_url(text))
+        return fail(code, in_quotes(text) + " is a URL; say the host: " + host_in(text));
     if (looks_like_address(text)) {
         AH_TRY(const Prefix prefix, Prefix::parse(text, code));
         return prefix;

@@ -47,7 +47,7 @@ bool is_covered(const Prefix& range, const std::vector<Prefix>& by);
 using Destination = std::variant<Prefix, NamePattern>;
 
 // Reads a range of addresses or a name. A text that looks like an address must be one: "1.2.3" is
-// refused, because resolvers read it as 1.2.0.3.
+// refused, because resolvers read it as 1.2.0.3. A URL is refused with the host that is in it.
 Result<Destination> parse_destination(std::string_view text, Code code);
 std::string text_of(const Destination& destination);
 // Returns whether `part` lies wholly in `whole`. A name never covers an address, nor an address a

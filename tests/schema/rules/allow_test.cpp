@@ -132,6 +132,18 @@ TEST_CASE("B-48: an allow list that is wrong anywhere is refused, with the place
     CHECK(refusal(many) == "more than 5000 entries");
 }
 
+TEST_CASE("a URL is named as one, with its host")
+{
+    CHECK(refusal("https://api.example.com") ==
+          "\"https://api.example.com\" is a URL; say the host: api.example.com");
+    CHECK(refusal("x.org, http://a@h.org:8080/v1?u=http://b#c") ==
+          "\"http://a@h.org:8080/v1?u=http://b#c\" is a URL; say the host: h.org:8080");
+    CHECK(refusal(R"(["https://[2001:db8::1]/"])") ==
+          "[0]: \"https://[2001:db8::1]/\" is a URL; say the host: [2001:db8::1]");
+    CHECK(refusal(R"([{"to": "https://x.org"}])") ==
+          "[0].to: \"https://x.org\" is a URL; say the host: x.org");
+}
+
 TEST_CASE("C-57 a list may be long, not what there is to do for it")
 {
     std::string names = "n0.org";
