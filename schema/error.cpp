@@ -3,6 +3,7 @@
 
 #include "schema/json/utf8.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -105,6 +106,18 @@ Error system_error(std::string_view doing, int number, Code code)
 std::string printable(std::string_view text, std::size_t limit)
 {
     return escape(text, limit, {});
+}
+
+std::string one_line(std::string_view text)
+{
+    std::string joined;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!line.empty())
+            joined.append(joined.empty() ? "" : "; ").append(line);
+    }
+    return printable(joined, 600);
 }
 
 std::string in_quotes(std::string_view text, std::size_t limit)

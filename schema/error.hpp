@@ -66,6 +66,8 @@ using Status = Result<void>; // success, with no value to return
 std::string printable(std::string_view text, std::size_t limit = 200);
 // Returns the same between double quotes; quotes and backslashes in the text are escaped as well.
 std::string in_quotes(std::string_view text, std::size_t limit = 200);
+// Returns the same of what another program printed, its lines joined by "; ".
+std::string one_line(std::string_view text);
 
 // NOLINTBEGIN(bugprone-macro-parentheses): what is declared cannot stand in any
 #define AH_JOIN_(a, b) a##b

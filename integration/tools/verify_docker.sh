@@ -77,5 +77,9 @@ by_default anchorhold-ci "$lab/first"
 check "docker: a runc of ours on dockerd's PATH confines what BuildKit runs" is_verified docker
 check "docker: each way then" contains "$(ways docker)" "docker build, classic: confined; docker build, BuildKit: confined"
 stop_docker
+daemon_down=$("$runtime" verify docker 2>&1)
+check "docker: with its daemon down it the remedy is told" contains "$daemon_down" \
+    "correct what it names, or start the engine"
+check "docker: and its words are on one line, without escapes" same "$daemon_down" "${daemon_down//\\x/}"
 stop_containerd
 finish

@@ -78,7 +78,7 @@ public:
                             archive.get(), for_a_run));
         if (!answer.good()) {
             return fail(Code::delegate_failed,
-                        "make an image of one file: " + printable(complaint(answer), 500));
+                        "make an image of one file: " + one_line(complaint(answer)));
         }
         return {};
     }

@@ -40,7 +40,7 @@ std::optional<std::string> said_by(const std::string& name, const std::vector<st
         return answer->out;
     const std::string why = !answer        ? answer.error().what
                             : answer->late ? "gives no answer"
-                                           : printable(answer->err, 600);
+                                           : one_line(answer->err);
     found.say(engine::FaultKind::config_unreadable, name + ": " + why,
               "correct what it names, or start the engine");
     return std::nullopt;

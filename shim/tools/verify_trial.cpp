@@ -121,7 +121,7 @@ private:
     {
         AH_TRY(const runtime::Answer answer, crictl({"pods", "--quiet", "--name", name()}));
         if (!answer.good())
-            return fail(Code::delegate_failed, printable(answer.err, 500));
+            return fail(Code::delegate_failed, one_line(answer.err));
         return first_word(answer.out);
     }
     // Removes the pod. Returns what is left, for a person.

@@ -88,6 +88,14 @@ TEST_CASE("text from outside prints on one line and cannot steer a terminal (B-6
           "\\xff|\\xc0\\xaf|\\xed\\xa0\\x80|\\xe4\\xb8|\\xf4\\x90\\x80\\x80");
 }
 
+TEST_CASE("what another program printed is told on one line")
+{
+    CHECK(one_line("Cannot connect.\n\nIs it running?\n") == "Cannot connect.; Is it running?");
+    CHECK(one_line("\n") == "");
+    CHECK(one_line("a\x1b[2J") == "a\\x1b[2J");
+    CHECK(one_line(std::string(700, 'x')) == std::string(600, 'x') + "...");
+}
+
 TEST_CASE("printing what was printed changes nothing")
 {
     const std::string once = printable("a\n\xff\"\\ \u202e");
