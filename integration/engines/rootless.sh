@@ -106,6 +106,11 @@ answers() {
 }
 red check "the answer arrives, from a broker of their own" answers model "${model[@]}"
 red check "from another user's broker" answers other --annotation "$(asks "$brokers/other")"
+chmod 711 "$brokers/other"
+unlisted=$(podman_run --rm --annotation "$(asks "$brokers/other")" localhost/cell:1 true 2>&1)
+red check "a directory that the engine's user cannot list, with the remedy" contains "$unlisted" \
+    "the engine's user cannot list $brokers/other; chmod 0755 it, or chown it to that user (endpoint_"
+chmod 755 "$brokers/other"
 red check "with --network none" answers model "${model[@]}" --network none
 red check "with --read-only" answers model "${model[@]}" --read-only
 red check "with --init" answers model "${model[@]}" --init

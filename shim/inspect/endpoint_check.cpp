@@ -70,6 +70,10 @@ Result<UniqueFd> open_step(const Step& step, const std::string& shown)
     case ENOTDIR: return unavailable("no socket at " + shown + "; start the broker first");
     case ELOOP: return unavailable(shown + " is or goes through a symlink; name the real place");
     case EXDEV: return unavailable(shown + " leads out of the permitted directory");
+    case EACCES:
+        // of a rootless engine
+        return unavailable("the engine's user cannot reach " + shown +
+                           "; chmod 0711 the directories above it");
     default: return fail_errno("open " + shown, errno, Code::endpoint_unavailable);
     }
 }
@@ -184,7 +188,8 @@ Status check_modes(const FoundSocket& found, const CommandUser& user)
     if (directory.st_uid != found.socket_stat.st_uid &&
         !state::is_owned_well(found.path, directory)) {
         return unavailable(shown + " belongs to uid " + std::to_string(directory.st_uid) +
-                           ", neither root nor the socket's owner; chown it");
+                           ", neither root nor the socket's owner; chown it to root or to uid " +
+                           std::to_string(found.socket_stat.st_uid));
     }
     if ((directory.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return unavailable(shown + " can be written by others; chmod 0711 it");
@@ -223,6 +228,10 @@ Status check_neighbours(const FoundSocket& found, const std::vector<Endpoint>& a
 {
     UniqueFd fd(::openat(found.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, NeighbourCloser> list(fd ? ::fdopendir(fd.get()) : nullptr);
+    if (!list && errno == EACCES) {
+        return unavailable("the engine's user cannot list " + printable(found.path) +
+                           "; chmod 0755 it, or chown it to that user");
+    }
     if (!list)
         return fail_errno("list " + printable(found.path), errno, Code::endpoint_unavailable);
     (void)fd.release(); // closedir closes it
