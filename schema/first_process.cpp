@@ -14,12 +14,23 @@ constexpr std::array<std::string_view, 6> first_programs{
     "init", "openrc-init", "runit", "runit-init", "s6-svscan", "systemd",
 };
 
+std::string_view file_name(std::string_view program)
+{
+    return program.substr(program.rfind('/') + 1);
+}
+
 } // namespace
 
 bool must_be_first(std::string_view program)
 {
-    const std::string_view name = program.substr(program.rfind('/') + 1);
-    return std::ranges::find(first_programs, name) != first_programs.end();
+    return std::ranges::find(first_programs, file_name(program)) != first_programs.end();
+}
+
+std::string_view subreaper_variable(std::string_view program)
+{
+    const std::string_view name = file_name(program);
+    const bool is_tini = name == "tini" || name == "tini-static" || name == "docker-init";
+    return is_tini ? "TINI_SUBREAPER" : "";
 }
 
 Result<Relay> relay_for(const Switches& asked, const FirstProcess& first)

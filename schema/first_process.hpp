@@ -20,6 +20,11 @@ struct FirstProcess {
 // process, or do only half their work.
 bool must_be_first(std::string_view program);
 
+// Returns the variable that a program reads which reaps zombies as process 1: behind the relay it
+// is a child and says on stderr that it cannot; empty: it reads none. Podman's catatonit says
+// nothing there.
+std::string_view subreaper_variable(std::string_view program);
+
 // Returns the relay that was asked for; `automatic` becomes `child` for a program that must be
 // process 1, else `inside`.
 // Refuses (invalid_request) `child` without a pid namespace of the container's own, where nothing

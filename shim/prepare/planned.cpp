@@ -118,14 +118,18 @@ Result<PlannedRun> plan(const Session& session, const AskedRun& asked, const Cho
             place.error().code = Code::posture_unavailable;
         AH_TRY(paths.place, std::move(place), "mount the relay");
     }
+    FirstProcess first;
     if (duty == FirstProcessDuty::serve) {
-        AH_TRY(const FirstProcess first, first_process(config), "config.json");
+        AH_TRY(first, first_process(config), "config.json");
         AH_TRY(request.switches.relay, relay_for(request.switches, first));
     }
     PlannedRun planned{.plan = make_plan(request, chosen.decision, seen.places, paths),
                        .edited = {},
                        .voids = seen.inspection.voids};
     planned.plan.close_devices = seen.inspection.close_devices;
+    if (const std::string_view variable = subreaper_variable(first.program);
+        planned.plan.relay == "inside" && !variable.empty())
+        planned.plan.env.emplace_back(variable, "1");
     AH_CHECK(refuse_findings(chosen, seen.inspection));
     AH_TRY(planned.edited, edit::edit_config(asked.config, planned.plan), "edit config.json");
     if (!planned.edited.seccomp_obstacle.empty())

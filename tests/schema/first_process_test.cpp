@@ -17,6 +17,14 @@ const std::vector<std::string> any{
 
 } // namespace
 
+TEST_CASE("tini, under whichever of its names, is told that it is no process 1")
+{
+    for (const std::string_view program : {"tini", "/sbin/docker-init", "/usr/bin/tini-static"})
+        CHECK(subreaper_variable(program) == "TINI_SUBREAPER");
+    for (const std::string_view program : {"/tini/app", "catatonit", "sh", ""})
+        CHECK(subreaper_variable(program).empty());
+}
+
 TEST_CASE("programs that must be process 1 are known by name, in whatever directory")
 {
     for (const std::string& program : first)
