@@ -180,6 +180,27 @@ std::vector<std::string> doors_in(const Opened& opened)
     return doors;
 }
 
+// Says whether that is one of the files which an engine keeps for this container alone and mounts
+// by itself: /etc/hosts from .../overlay-containers/ID/userdata/hosts. Nobody asked for them, and
+// nobody else reads them, so they are no channel. ID has 64 hexadecimal digits.
+bool is_engines_own(const std::string& path, const std::string& destination)
+{
+    constexpr std::array<std::string_view, 6> places{"/etc/hosts",         "/etc/hostname",
+                                                     "/etc/resolv.conf",   "/dev/shm",
+                                                     "/run/.containerenv", "/run/secrets"};
+    if (std::ranges::find(places, destination) == places.end() ||
+        !path.ends_with(std::string_view(destination).substr(destination.rfind('/'))))
+        return false;
+    std::size_t digits = 0;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path[i] == '/' && digits == 64 && path[i - 65] == '/')
+            return true;
+        const bool digit = (path[i] >= '0' && path[i] <= '9') || (path[i] >= 'a' && path[i] <= 'f');
+        digits = digit ? digits + 1 : 0;
+    }
+    return false;
+}
+
 void add_new(std::vector<std::string>& doors, std::vector<std::string> more)
 {
     for (std::string& door : more) {
@@ -334,7 +355,8 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         into.voids.push_back({source.where, "hands a broker's directory over to be written; mount "
                                             "it \"ro\" or not at all"});
     }
-    into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
+    if (!is_engines_own(opened->path, config::normal_path(source.destination)))
+        into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
 }
 
 } // namespace anchorhold::inspect

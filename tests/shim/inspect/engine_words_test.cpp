@@ -37,4 +37,31 @@ TEST_CASE("a mount that voids is told as the engine's option that asks for it")
     CHECK(told(R"({"type": "tmpfs", "source": "x", "destination": "/run"})").empty());
 }
 
+TEST_CASE("what the engine keeps for this container and mounts by itself is no channel")
+{
+    const Scratch scratch;
+    const std::string id(64, 'a');
+    const InspectionContext context = context_of(scratch);
+    scratch.folder("bundle", 0755);
+    const auto channels = [&](const std::string& file, const std::string& destination) {
+        return seen_in(R"({"mounts": [{"source": ")" + file + R"(", "options": ["bind"],)" +
+                           R"("destination": ")" + destination + R"("}]})",
+                       context)
+            .channels.size();
+    };
+    for (const std::string& of : {id, id.substr(1), id + "a", "x" + id.substr(1)}) {
+        scratch.folder(of, 0755);
+        scratch.folder(of + "/userdata", 0755);
+        const std::size_t expected = of == id ? 0 : 1;
+        for (const std::string place : {"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}) {
+            const std::string file = of + "/userdata" + place.substr(4);
+            scratch.file(file);
+            CHECK(channels(scratch / file, place) == expected);
+            CHECK(channels(scratch / file, "/etc/other") == 1);
+        }
+    }
+    scratch.file(id + "/other");
+    CHECK(channels(scratch / (id + "/other"), "/etc/hosts") == 1);
+}
+
 } // namespace anchorhold::engine_words_test
