@@ -5,12 +5,14 @@
 #include "shim/config/view.hpp"
 #include "shim/inspect/broker_advice.hpp"
 #include "shim/inspect/endpoint_check.hpp"
+#include "shim/inspect/network_advice.hpp"
 #include "shim/prepare/given_hosts.hpp"
 #include "shim/prepare/own_addresses.hpp"
 #include "shim/prepare/pinned_names.hpp"
 #include "shim/prepare/writable_tmp.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace anchorhold::prepare {
 namespace {
@@ -91,20 +93,23 @@ Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun&
 }
 
 // Adds what the operator could do better.
-void advise(const AskedRun& asked, const ChosenRun& chosen,
-            const std::vector<inspect::SocketServer>& servers, SeenRun& seen)
+Status advise(const AskedRun& asked, const ChosenRun& chosen,
+              const std::vector<inspect::SocketServer>& servers, SeenRun& seen)
 {
     std::vector<std::string>& advice = seen.inspection.advice;
     if (chosen.decision.posture != Posture::open) {
+        AH_TRY(auto of_network, inspect::network_advice(asked.config.root(), chosen.decision));
+        std::ranges::move(of_network, std::back_inserter(advice));
         for (const inspect::SocketServer& server : servers) {
             if (auto of_broker = inspect::broker_advice(server, seen.user))
                 advice.push_back(std::move(*of_broker));
         }
     }
     if (chosen.request.role == PodRole::sandbox)
-        return; // the pause process of a sandbox writes nothing
+        return {}; // the pause process of a sandbox writes nothing
     if (auto of_tmp = tmp_advice(asked.config.root(), seen.rootfs, seen.user))
         advice.push_back(std::move(*of_tmp));
+    return {};
 }
 
 // Counts the rules of the allow list that lead somewhere, and names the others.
@@ -142,7 +147,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     if (chosen.decision.posture == Posture::filtered)
         seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
     AH_CHECK(count_destinations(chosen, seen));
-    advise(asked, chosen, servers, seen);
+    AH_CHECK(advise(asked, chosen, servers, seen));
     return seen;
 }
 
