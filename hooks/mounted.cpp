@@ -6,7 +6,9 @@
 //
 // The root is found by its identity and not by its path: crun mounts it at another path when the
 // container's own root user cannot reach it. The table lists it behind the host's mounts, and
-// before those below it.
+// before those below it. A mount below it may show the root once more: a bind mount of the root
+// itself, or of a directory above it ("rbind"). So of those at the table's end that show the root,
+// the one that all others lie below is it.
 #include "hooks/mounted.hpp"
 
 #include "hooks/state/files.hpp"
@@ -51,6 +53,13 @@ std::unexpected<Error> replaced(const BindSource& source)
                     " is not what was looked at; it was replaced meanwhile");
 }
 
+bool lies_below(std::string_view path, std::string_view directory)
+{
+    return directory == "/" ? path != "/"
+                            : path.size() > directory.size() && path.starts_with(directory) &&
+                                  path[directory.size()] == '/';
+}
+
 Result<UniqueFd> root_of(pid_t init, const BindSource& root)
 {
     const std::string process = "/proc/" + std::to_string(init);
@@ -59,11 +68,19 @@ Result<UniqueFd> root_of(pid_t init, const BindSource& root)
         return fail_errno("open " + process + "/root", errno);
     AH_TRY(const auto table, state::read_file(process + "/mountinfo", state::most_mountinfo));
     const auto mounts = state::read_mountinfo(table.value_or(""));
+    std::optional<UniqueFd> found;
+    std::string_view place;
     for (const state::HostMount& mount : mounts | std::views::reverse) {
-        if (auto found = mounted_at(outside.get(), mount.place, root.identity))
-            return *std::move(found);
+        if (found && !lies_below(place, mount.place))
+            continue;
+        if (auto above = mounted_at(outside.get(), mount.place, root.identity)) {
+            found = std::move(above);
+            place = mount.place;
+        }
     }
-    return replaced(root);
+    if (!found)
+        return replaced(root);
+    return *std::move(found);
 }
 
 } // namespace

@@ -160,6 +160,10 @@ check "a mount that went astray" is_swapped "mounts[8].source" /mnt/in \
     "$(at_mnt "$lab/home/evil") | .mounts += [{destination: \"/mnt/in\", source: \"$project\",
         options: [\"bind\"]}] | .hooks.createRuntime = [{path: \"/bin/sh\", args: [\"sh\", \"-c\",
         \"rm $lab/home/evil/in; mv $project $lab/home/evil/in\"]}]" "ln -s /bin $lab/home/evil/in"
+# The root is there twice: it is seen once more below /mnt.
+check "a volume that became a link, where the root is seen twice" is_swapped "mounts[8].source" \
+    /mnt/evil ".root.path = \"$lab/home/rootfs\" | $(mounted "$lab/home" rbind rw) |
+        .mounts += [{destination: \"/mnt/evil\", source: \"$project\", options: [\"bind\"]}]" "$swap"
 bundle void "$(at_mnt "$project")" sh -c 'ls /mnt'
 rm -rf "$lab/home"
 install -d -o 1000 "$lab/home" "$project" "$lab/home/evil"
@@ -180,6 +184,14 @@ check "private directories of a user's, one in the other, through the image's li
         {destination: \"/mnt/below\", source: \"$lab/home/below\", options: [\"bind\"]}]" \
         '[ -e /run/x/there ] && ls /mnt/below')"
 check "and the record says that they were compared" same true \
+    "$(recorded '.verified | contains(["sources"])')"
+mkdir "$lab/above" && cp -al "$lab/rootfs" "$lab/above/rootfs"
+twice=".root.path = \"$lab/above/rootfs\" | $(mounted "$lab/above" rbind rw)"
+check "a directory above the root, with all that is mounted in it" same "file there" \
+    "$(runs "$twice" '[ -f /mnt/rootfs/file ] && echo file there')"
+check "and the root itself" same "file there" \
+    "$(runs "$twice | $(mounted "$lab/above/rootfs" bind rw)" '[ -f /mnt/file ] && echo file there')"
+check "and the record says that these were compared as well" same true \
     "$(recorded '.verified | contains(["sources"])')"
 
 # ---- namespaces, capabilities, devices, sysctls, annotations -------------------------------------
