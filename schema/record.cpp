@@ -288,6 +288,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("more_denied")) {
         AH_TRY(record.more_denied, at->boolean());
     }
+    if (const auto at = root.find("refused_names")) {
+        AH_TRY(record.refused_names, read_refused_names(*at));
+    }
     if (const auto at = root.find("network")) {
         AH_TRY(record.network, read_network(*at));
     }
@@ -343,6 +346,8 @@ std::string to_json(const Record& record)
     out.key("drops_before").integer(signed_of(record.drops_before));
     write_denied(out.key("denied"), record.denied);
     out.key("more_denied").boolean(record.more_denied);
+    if (record.refused_names)
+        write_refused_names(out.key("refused_names"), *record.refused_names);
     if (record.network)
         write_network(out.key("network"), *record.network);
     write_circumstances(out, record);

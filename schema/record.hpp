@@ -8,6 +8,7 @@
 #include "schema/plan.hpp"
 #include "schema/process_identity.hpp"
 #include "schema/rules/network.hpp"
+#include "schema/rules/refused_names.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -67,8 +68,10 @@ struct Record {
     std::uint64_t drops = 0;
     // The part of `drops` counted by tables that were replaced since.
     std::uint64_t drops_before = 0;
-    std::vector<rules::Denied> denied;     // oldest first
-    bool more_denied = false;              // not all were kept: there may be more
+    std::vector<rules::Denied> denied; // oldest first
+    bool more_denied = false;          // not all were kept: there may be more
+    // Absent where nobody counts them, and as long as the relay of the run has not begun to.
+    std::optional<rules::RefusedNames> refused_names;
     std::optional<rules::Network> network; // of a sealed or filtered run
     std::string delegate;                  // absolute path of the runtime; the word is the format's
     std::string bundle;

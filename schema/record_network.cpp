@@ -7,6 +7,7 @@ namespace anchorhold {
 namespace {
 
 constexpr std::int64_t most_port = 65535;
+constexpr std::int64_t ever = std::numeric_limits<std::int64_t>::max();
 
 struct Range {
     std::int64_t least = 0;
@@ -186,9 +187,20 @@ Result<rules::Denied> read_one_denied(json::View object)
     AH_TRY(denied.to, read_address(*to));
     AH_CHECK(read_number(object, "port", {0, most_port}, denied.port));
     AH_CHECK(read_protocol(object, denied.udp));
-    constexpr std::int64_t ever = std::numeric_limits<std::int64_t>::max();
     AH_CHECK(read_number(object, "last", {0, ever}, denied.last));
     return denied;
+}
+
+Result<rules::RefusedName> read_refused_name(json::View object)
+{
+    AH_CHECK(object.object());
+    const auto name = object.find("name");
+    if (!name)
+        return std::unexpected(object.wrong("has no \"name\""));
+    rules::RefusedName refused;
+    AH_TRY(refused.name, name->string());
+    AH_CHECK(read_number(object, "tries", {0, ever}, refused.tries));
+    return refused;
 }
 
 } // namespace
@@ -242,6 +254,25 @@ void write_denied(json::Writer& out, const std::vector<rules::Denied>& denied)
         out.key("last").integer(one.last).end_object();
     }
     out.end_array();
+}
+
+void write_refused_names(json::Writer& out, const rules::RefusedNames& refused)
+{
+    out.begin_object().key("names").begin_array();
+    for (const rules::RefusedName& one : refused.names) {
+        out.begin_object().member("name", one.name);
+        out.key("tries").integer(static_cast<std::int64_t>(one.tries)).end_object();
+    }
+    out.end_array().key("others").integer(static_cast<std::int64_t>(refused.others)).end_object();
+}
+
+Result<rules::RefusedNames> read_refused_names(json::View object)
+{
+    AH_CHECK(object.object());
+    rules::RefusedNames refused;
+    AH_CHECK(read_each(object, "names", read_refused_name, refused.names));
+    AH_CHECK(read_number(object, "others", {0, ever}, refused.others));
+    return refused;
 }
 
 Result<std::vector<rules::Denied>> read_denied(json::View array)

@@ -4,6 +4,7 @@
 
 #include "schema/json/json.hpp"
 #include "schema/rules/network.hpp"
+#include "schema/rules/refused_names.hpp"
 
 #include <vector>
 
@@ -17,5 +18,8 @@ Result<rules::Network> read_network(json::View object);
 void write_denied(json::Writer& out,
                   const std::vector<rules::Denied>& denied); // the value of "denied"
 Result<std::vector<rules::Denied>> read_denied(json::View array);
+void write_refused_names(json::Writer& out,
+                         const rules::RefusedNames& refused); // the value of "refused_names"
+Result<rules::RefusedNames> read_refused_names(json::View object);
 
 } // namespace anchorhold

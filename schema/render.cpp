@@ -221,6 +221,23 @@ std::string seen_text(const Record& record)
     return record.seen.empty() ? "" : printable(record.seen) + ", " + time_text(record.seen_at);
 }
 
+// Returns the names that were refused, each with the rule that would allow it.
+std::string refused_names_text(const Record& record)
+{
+    if (!record.refused_names)
+        return "names are not counted in this run\n";
+    const rules::RefusedNames& refused = *record.refused_names;
+    std::vector<std::vector<std::string>> rows{{"NAME", "TRIES", "RULE"}};
+    for (const rules::RefusedName& one : refused.names) {
+        rows.push_back({printable(one.name, 300), std::to_string(one.tries),
+                        printable(rules::remedy_for(one, record), 400)});
+    }
+    return render_table(rows) + (refused.others == 0
+                                     ? ""
+                                     : std::to_string(refused.others) +
+                                           " tries of other names: only so many are kept\n");
+}
+
 } // namespace
 
 std::string render_runs(const std::vector<Record>& records)
@@ -241,14 +258,18 @@ std::string render_denials(const Record& record)
         rows.push_back({one.last == 0 ? "-" : time_text(one.last), printable(one.to),
                         one.port == 0 ? "-" : std::to_string(one.port), one.udp ? "UDP" : "TCP"});
     }
-    return render_table(rows) + (record.more_denied ? may_be_more + std::string("\n") : "");
+    return render_table(rows) + (record.more_denied ? may_be_more + std::string("\n") : "") +
+           refused_names_text(record);
 }
 
 std::string denials_json(const Record& record)
 {
     json::Writer out(json::Layout::pretty);
     write_denied(out.begin_object().key("denied"), by_time(record.denied));
-    out.key("more_denied").boolean(record.more_denied).end_object();
+    out.key("more_denied").boolean(record.more_denied);
+    if (record.refused_names)
+        write_refused_names(out.key("refused_names"), *record.refused_names);
+    out.end_object();
     return out.take();
 }
 

@@ -26,7 +26,7 @@ std::string render_record(const Record& record);
 // confined posture of all.
 std::string render_pod(const Record& sandbox, const std::vector<Record>& containers);
 // Returns the destinations that were tried and denied, oldest first; only a heading when there are
-// none.
+// none. Below stand the names that were refused, most tries first, or that nobody counts them.
 std::string render_denials(const Record& record);
 // Returns the same as JSON: in the same order, with the members that a record has.
 std::string denials_json(const Record& record);

@@ -76,6 +76,7 @@ Record full()
     record.drops_before = 3;
     record.denied = {{"192.0.2.9", 80, false, 1767225600}, {"2001:db8::9", 53, true, 1767225601}};
     record.more_denied = true;
+    record.refused_names = RefusedNames{.names = {{"github.com", 3}}, .others = 2};
     record.network = whole_network();
     record.delegate = "/usr/sbin/runc";
     record.bundle = "/b";
@@ -203,6 +204,7 @@ TEST_CASE("a run's network as programs see it")
 {
     Record record = fresh();
     record.denied = {{"192.0.2.9", 80, false, 1767225600}};
+    record.refused_names = RefusedNames{.names = {{"github.com", 3}}, .others = 2};
     record.network = Network{};
     record.network->allow = {{prefix("10.1.0.0/16"), {5432, 5439, false}}};
     record.network->names = {{"x.org", {"192.0.2.1"}}};
@@ -217,6 +219,15 @@ TEST_CASE("a run's network as programs see it")
     }
   ],
   "more_denied": false,
+  "refused_names": {
+    "names": [
+      {
+        "name": "github.com",
+        "tries": 3
+      }
+    ],
+    "others": 2
+  },
   "network": {
     "pool": "198.18.0.0/15",
     "enable_forwarding": false,
@@ -299,6 +310,8 @@ TEST_CASE("a network that could become other rules than were decided is refused,
           "network.links[0]: expected a number of 0 to 4294967295");
     CHECK(with(R"("node":["x"])") == "network.node[0]: \"x\" is not an address");
     CHECK(refusal(std::string(least) + R"(,"network":[]})") == "network: expected an object");
+    CHECK(refusal(std::string(least) + R"(,"refused_names":{"names":[{"tries":1}]}})") ==
+          "refused_names.names[0]: has no \"name\"");
     CHECK(refusal(std::string(least) + R"(,"denied":[{"port":1}]})") == "denied[0]: has no \"to\"");
     CHECK(refusal(std::string(least) + R"(,"denied":[{"to":"::","port":65536}]})") ==
           "denied[0].port: expected a number of 0 to 65535");

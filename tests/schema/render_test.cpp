@@ -108,7 +108,8 @@ TEST_CASE("denials are told oldest first, for people and for programs")
     CHECK(render_denials(record) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
                                     "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
                                     "2026-01-01T00:00:01Z  192.0.2.8    -     TCP\n"
-                                    "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n");
+                                    "2026-01-01T00:00:01Z  2001:db8::9  53    UDP\n"
+                                    "names are not counted in this run\n");
     record.denied.pop_back();
     CHECK(denials_json(record) == R"({
   "denied": [
@@ -128,8 +129,42 @@ TEST_CASE("denials are told oldest first, for people and for programs")
   "more_denied": false
 }
 )");
-    CHECK(render_denials({}) == "LAST  DESTINATION  PORT  PROTOCOL\n");
+    CHECK(render_denials({}) ==
+          "LAST  DESTINATION  PORT  PROTOCOL\nnames are not counted in this run\n");
     CHECK(denials_json({}) == "{\n  \"denied\": [],\n  \"more_denied\": false\n}\n");
+}
+
+TEST_CASE("refused names are told with what would allow each")
+{
+    Record record;
+    record.refused_names.emplace();
+    CHECK(render_denials(record) == "LAST  DESTINATION  PORT  PROTOCOL\n"
+                                    "NAME  TRIES  RULE\n");
+    record.refused_names->names = {{"github.com", 3}, {"a?b", 1}};
+    record.refused_names->others = 7;
+    CHECK(render_denials(record) == "LAST  DESTINATION  PORT  PROTOCOL\n"
+                                    "NAME        TRIES  RULE\n"
+                                    "github.com  3      allow: github.com\n"
+                                    "a?b         1      no rule can name it\n"
+                                    "7 tries of other names: only so many are kept\n");
+    CHECK(denials_json(record) == R"({
+  "denied": [],
+  "more_denied": false,
+  "refused_names": {
+    "names": [
+      {
+        "name": "github.com",
+        "tries": 3
+      },
+      {
+        "name": "a?b",
+        "tries": 1
+      }
+    ],
+    "others": 7
+  }
+}
+)");
 }
 
 TEST_CASE("where not all that was denied could be kept, it is said wherever it is shown")
@@ -139,7 +174,8 @@ TEST_CASE("where not all that was denied could be kept, it is said wherever it i
     record.more_denied = true;
     CHECK(render_denials(record) == "LAST                  DESTINATION  PORT  PROTOCOL\n"
                                     "2026-01-01T00:00:00Z  192.0.2.9    80    TCP\n"
-                                    "there may be more: only so many are kept\n");
+                                    "there may be more: only so many are kept\n"
+                                    "names are not counted in this run\n");
     CHECK(denials_json(record).contains("\"more_denied\": true"));
     CHECK(render_record(record).contains("denied:     1 destination, see anchorhold denials\n"
                                          "            there may be more: only so many are kept\n"));
