@@ -9,6 +9,8 @@
 // answer. Neither does an answer (QR), so that two of these servers never talk to each other.
 #pragma once
 
+#include "schema/rules/names_table.hpp"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +21,14 @@ constexpr size_t dns_reply_limit = 12 + 255 + 4 + 11; // header, name, type and 
 // Writes the reply, for which `reply` has room for dns_reply_limit bytes. Returns its size; 0:
 // there is no reply.
 size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply);
+
+// What was asked. The name is its labels with dots between them, in bytes of listed_byte().
+struct Question {
+    char name[rules::longest_listed];
+    uint8_t size; // 0: the root
+    rules::QuestionType type;
+};
+// Returns whether `reply` says that a name does not exist, and then what was asked.
+bool refused_question(const uint8_t* reply, size_t size, Question& question);
 
 } // namespace anchorhold::relay

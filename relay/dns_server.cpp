@@ -25,9 +25,10 @@ uint8_t* DnsServer::query_of(const Client& client)
     return queries[&client - client.server->clients_];
 }
 
-void DnsServer::open(int epoll)
+void DnsServer::open(int epoll, NameCounts& names)
 {
     epoll_ = epoll;
+    names_ = &names;
     datagrams_.ready = datagram_ready;
     datagrams_.server = this;
     connections_.ready = listener_ready;
@@ -39,9 +40,20 @@ void DnsServer::open(int epoll)
         (void)watch(epoll, connections_.socket.get(), EPOLLIN | EPOLLET, connections_);
 }
 
+// Writes the reply as refuse_name() does, and counts the name.
+size_t DnsServer::refuse(const uint8_t* query, size_t size, uint8_t* reply)
+{
+    const size_t reply_size = refuse_name(query, size, reply);
+    Question question;
+    if (refused_question(reply, reply_size, question))
+        names_->count(question);
+    return reply_size;
+}
+
 void DnsServer::datagram_ready(Watch& self, uint32_t)
 {
-    const int fd = static_cast<Listener&>(self).socket.get();
+    auto& listener = static_cast<Listener&>(self);
+    const int fd = listener.socket.get();
     for (int turn = 0; turn < datagrams_per_turn; ++turn) {
         uint8_t query[4096];
         uint8_t reply[dns_reply_limit];
@@ -53,7 +65,7 @@ void DnsServer::datagram_ready(Watch& self, uint32_t)
             return;
         if (static_cast<size_t>(size) > sizeof query)
             continue;
-        const size_t reply_size = refuse_name(query, static_cast<size_t>(size), reply);
+        const size_t reply_size = listener.server->refuse(query, static_cast<size_t>(size), reply);
         if (reply_size == 0)
             continue;
         const auto* to = reinterpret_cast<const sockaddr*>(&from);
@@ -112,7 +124,7 @@ bool DnsServer::answer(Client& client)
         if (client.size < 2 + size)
             return true;
         uint8_t reply[2 + dns_reply_limit];
-        const size_t reply_size = refuse_name(query + 2, size, reply + 2);
+        const size_t reply_size = client.server->refuse(query + 2, size, reply + 2);
         if (reply_size == 0)
             return false;
         reply[0] = static_cast<uint8_t>(reply_size >> 8);

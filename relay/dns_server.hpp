@@ -5,6 +5,7 @@
 #pragma once
 
 #include "relay/dns.hpp"
+#include "relay/names.hpp"
 #include "relay/watch.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -18,8 +19,8 @@ public:
     DnsServer& operator=(const DnsServer&) = delete;
 
     // Binds what it can. There is nothing to report: where port 53 cannot be had, the kernel
-    // refuses look-ups at once, which is as good.
-    void open(int epoll);
+    // refuses look-ups at once, which is as good. What is refused is counted in `names`.
+    void open(int epoll, NameCounts& names);
 
 private:
     struct Listener : Watch {
@@ -36,11 +37,13 @@ private:
     static void listener_ready(Watch& self, uint32_t events);
     static void client_ready(Watch& self, uint32_t events);
     static bool answer(Client& client);
+    size_t refuse(const uint8_t* query, size_t size, uint8_t* reply);
     static uint8_t* query_of(const Client& client);
     void admit(UniqueFd socket);
     Client& longest_idle();
 
     int epoll_ = -1;
+    NameCounts* names_ = nullptr;
     uint64_t turn_ = 0;
     Listener datagrams_;
     Listener connections_;

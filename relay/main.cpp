@@ -21,6 +21,7 @@
 #include "relay/init.hpp"
 #include "relay/listener.hpp"
 #include "relay/lost_broker.hpp"
+#include "relay/names.hpp"
 #include "relay/options.hpp"
 #include "relay/pump.hpp"
 
@@ -42,6 +43,7 @@ constinit Options options = {};
 constinit Pump pump;
 constinit Init init;
 constinit DnsServer dns;
+constinit NameCounts names;
 constinit LostBroker lost;
 constinit UniqueFd directories[max_endpoints];
 
@@ -147,7 +149,7 @@ Failure set_up(int epoll, const Start& start)
     if (const Failure failed = serve_endpoints(gateway))
         return failed;
     if (options.dns)
-        dns.open(epoll);
+        dns.open(epoll, names);
     if (const Failure failed = drop_privileges())
         return failed;
     return options.inside != nullptr ? try_brokers()
@@ -250,6 +252,8 @@ int run(int argc, char** argv)
     }
     if (options.endpoint_count == 0 && !options.dns)
         return look_and_execute();
+    if (options.names != 0)
+        names.open(options.names);
     fill_standard_descriptors();
     Start start;
     if (const Failure failed = options.step_aside ? fork_relay(start) : fork_command(start))

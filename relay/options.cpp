@@ -118,6 +118,15 @@ Failure parse_host_cookie(const char* value, Options& options)
     return {};
 }
 
+Failure parse_names(const char* value, Options& options)
+{
+    uint64_t number = 0;
+    if (!parse_number(value, strlen(value), INT_MAX, number) || number < 3)
+        return usage(value, "not a descriptor from 3 on");
+    options.names = static_cast<int>(number);
+    return {};
+}
+
 Failure parse_stop_when_lost(const char* value, Options& options)
 {
     const char* colon = strchr(value, ':');
@@ -144,6 +153,7 @@ constexpr Option with_value[] = {
     {"--host-netns", parse_host_netns},
     {"--inside", parse_inside},
     {"--mark", parse_mark},
+    {"--names", parse_names},
     {"--stop-when-lost", parse_stop_when_lost},
 };
 
@@ -170,6 +180,8 @@ Failure check_whole(const Options& options)
     }
     if ((options.inside == nullptr) != (options.mark == nullptr))
         return usage("--mark", "it belongs with --inside");
+    if (options.names != 0 && !options.dns)
+        return usage("--names", "it belongs with --dns");
     if (options.stop_when_lost && options.step_aside)
         return usage("--stop-when-lost", "process 1 cannot be stopped from beside it");
     if (options.command == nullptr || options.command[0] == nullptr)

@@ -3,8 +3,11 @@
 // it. So it holds no secret, and each option has one spelling:
 //
 //   anchorhold-relay [--inside DIR --mark TEXT] [--host-netns DEVICE:INODE] [--host-cookie N]
-//                    [--dns] [--step-aside | --stop-when-lost SECONDS:GRACE]
+//                    [--dns [--names FD]]
+//                    [--step-aside | --stop-when-lost SECONDS:GRACE]
 //                    [--endpoint PORT=TARGET]... -- COMMAND [ARG...]
+//
+// FD is the file in which refused names are counted (names.hpp).
 //
 // Without an endpoint and without --dns, which takes --inside, it looks and then becomes the
 // command: nothing of ours stays.
@@ -44,6 +47,7 @@ struct Options {
     bool dns;
     bool step_aside; // the command is process 1, not the relay
     bool stop_when_lost;
+    int names;          // descriptor; 0: names are not counted
     int64_t lost_after; // seconds without a broker until TERM
     int64_t lost_grace; // seconds from TERM until KILL
     const char* inside; // directory with the file `enforced`, which must hold `mark`

@@ -51,7 +51,7 @@ const std::map<std::string, std::set<std::string>> folders{
 // Single headers that a folder may include in addition.
 const std::map<std::string, std::set<std::string>> besides{
     {"hooks", {"relay/pump.hpp"}},
-    {"relay", {"schema/unique_fd.hpp"}},
+    {"relay", {"schema/rules/names_table.hpp", "schema/unique_fd.hpp"}},
 };
 // The other rooms. Each include must begin with one of these.
 const std::map<std::string, std::vector<std::string>> rooms{

@@ -102,4 +102,31 @@ TEST_CASE("an opcode other than QUERY is answered at once too")
     CHECK(reply_to("ab\x29\0"s + counts + question) == "ab\xa9\x84\0\0\0\0\0\0\0\0"s);
 }
 
+TEST_CASE("what was asked is told in bytes that a rule's name may hold")
+{
+    const auto asked = [](const std::string& question) {
+        const std::string reply = reply_to("ab\1\0"s + counts + question);
+        Question found = {};
+        REQUIRE(
+            refused_question(reinterpret_cast<const uint8_t*>(reply.data()), reply.size(), found));
+        return std::string(found.name, found.size) + " " +
+               std::to_string(static_cast<int>(found.type));
+    };
+    CHECK(asked("\7eXample\3COM\0\0\x1c\0\1"s) == "example.com 1");
+    CHECK(asked("\1a\0\0\1\0\1"s) == "a 0");
+    CHECK(asked("\1a\0\0\x41\0\1"s) == "a 2");
+    CHECK(asked("\0\0\2\0\1"s) == " 2");
+    CHECK(asked("\5a.b\n\xff\4_-09\0\0\1\0\1"s) == "a?b??._-09 0");
+    std::string longest;
+    for (int label = 0; label < 3; ++label)
+        longest += "\x3f"s + std::string(63, 'a');
+    longest += "\x3d"s + std::string(61, 'b');
+    CHECK(asked(longest + "\0\0\1\0\1"s).size() == rules::longest_listed + 2);
+    Question none = {};
+    CHECK_FALSE(refused_question(nullptr, 0, none));
+    const std::string notimp = reply_to("ab\x11\0"s + counts + question);
+    REQUIRE(notimp.size() == 12);
+    CHECK_FALSE(refused_question(reinterpret_cast<const uint8_t*>(notimp.data()), 12, none));
+}
+
 } // namespace anchorhold::relay::dns_test

@@ -44,9 +44,25 @@ std::string endpoint_error(const std::string& value)
 
 TEST_CASE("the relay reads the whole command line the shim writes")
 {
-    const Parsed parsed({"--inside", "/dev/ah/inside", "--mark", "k.1", "--host-netns", "4:403",
-                         "--host-cookie", "1", "--dns", "--step-aside", "--endpoint",
-                         "8080=/dev/ah/m/b.sock@26:7", "--endpoint", "80=/s", "--", "sh", "-c",
+    const Parsed parsed({"--inside",
+                         "/dev/ah/inside",
+                         "--mark",
+                         "k.1",
+                         "--host-netns",
+                         "4:403",
+                         "--host-cookie",
+                         "1",
+                         "--dns",
+                         "--names",
+                         "5",
+                         "--step-aside",
+                         "--endpoint",
+                         "8080=/dev/ah/m/b.sock@26:7",
+                         "--endpoint",
+                         "80=/s",
+                         "--",
+                         "sh",
+                         "-c",
                          "--dns"});
     REQUIRE(parsed.error.empty());
     const Options& options = *parsed.options;
@@ -58,6 +74,7 @@ TEST_CASE("the relay reads the whole command line the shim writes")
     CHECK(options.host_cookie_known);
     CHECK(options.host_cookie == 1);
     CHECK(options.dns);
+    CHECK(options.names == 5);
     CHECK(options.step_aside);
     CHECK_FALSE(options.version);
     REQUIRE(options.endpoint_count == 2);
@@ -74,6 +91,20 @@ TEST_CASE("the relay reads the whole command line the shim writes")
     CHECK(std::string(options.command[0]) == "sh");
     CHECK(std::string(options.command[2]) == "--dns");
     CHECK(options.command[3] == nullptr);
+}
+
+TEST_CASE("names are counted in a descriptor that is no standard one, and where they are refused")
+{
+    const auto names = [](const char* value) {
+        return error_of({"--inside", "/i", "--mark", "m", "--dns", "--names", value, "--", "true"});
+    };
+    CHECK(names("3").empty());
+    for (const char* value : {"2", "-1", "x", "2147483648"}) {
+        CHECK(names(value) ==
+              "read argument \"" + std::string(value) + "\": not a descriptor from 3 on");
+    }
+    CHECK(error_of({"--endpoint", "1=/a/b", "--names", "3", "--", "true"}) ==
+          "read argument \"--names\": it belongs with --dns");
 }
 
 TEST_CASE("an @ that no identity follows belongs to the socket's name")
