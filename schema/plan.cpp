@@ -76,6 +76,10 @@ void plan_service(const Request& request, const std::vector<EndpointPlace>& plac
     std::vector<std::string>& argv = plan.command_prefix;
     if (plan.cover_resolv_conf)
         argv.emplace_back("--dns");
+    if (plan.cover_resolv_conf && paths.names_descriptor != 0) {
+        argv.insert(argv.end(), {"--names", std::to_string(paths.names_descriptor)});
+        plan.names_descriptor = paths.names_descriptor;
+    }
     const bool aside = request.switches.relay == Relay::child;
     if (aside)
         argv.emplace_back("--step-aside");

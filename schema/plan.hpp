@@ -41,6 +41,7 @@ struct RunPaths {
     std::string key;
     std::string generation;
     FileIdentity host_netns;
+    int names_descriptor = 0; // for the file in which refused names are counted; 0: there is none
     std::uint64_t host_cookie = 0; // SO_NETNS_COOKIE of host_netns, for a container without /proc
 };
 
@@ -90,6 +91,8 @@ struct Plan {
     std::string resolv_conf; // host path of our file
     // The path, inside, of the file that tells the command what it can reach; empty: there is none.
     std::string notice;
+    // The number that the first process gets runs/KEY/names at; 0: names are not counted.
+    int names_descriptor = 0;
     std::int64_t extra_pids = 0;
     std::int64_t least_cpu_shares = 0; // lower shares are raised to this; 0: they stay
     // Set sysctl net.ipv4.ip_unprivileged_port_start=53, when config.json sets none.

@@ -282,6 +282,7 @@ Status StateDir::write_last(Record record) const
         return written;
     record.more_denied = record.more_denied || !record.denied.empty();
     record.denied.clear();
+    record.refused_names.reset();
     record.advice = {"its advice, and what it was denied, grew too long to be kept"};
     return write(record);
 }

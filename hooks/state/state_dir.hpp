@@ -4,6 +4,7 @@
 //   /run/anchorhold/                  0711
 //     runs/KEY/                       below a 0700 directory
 //       record.json
+//       names                         which names the relay refused: hooks/state/names_file.hpp
 //       pidns                         a symbolic link that names the pid namespace it was made in
 //       inside/                       0755, bound read-only into the container
 //     locks/KEY                       exists only while the lock is held

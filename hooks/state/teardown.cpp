@@ -13,6 +13,7 @@
 // reason). That is the tombstone: gc comes back to it and tries again.
 #include "hooks/state/teardown.hpp"
 
+#include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/socket_file.hpp"
@@ -133,6 +134,7 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     mark_finished(record);
     note_other_boot(record);
     note_lost_broker(record);
+    note_refused_names(state, record);
     auto returned = put_back(state, record);
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);

@@ -85,6 +85,91 @@ red check "sealed: nobody is asked in turn" same none "$(leaves "$sealed" "$look
 check "sealed: who asks further leaves a trace" \
     same some "$(leaves "$sealed" 'attempt tcp=127.0.0.1:8080')"
 
+# ---- which names were refused -------------------------------------------------------------------
+
+said() { "$lab/bin/anchorhold" --ah-state "$lab/state" denials "$@"; } # [--json] ID
+listed() { # ID: names and tries, as programs see them
+    said --json "$1" | jq -r '.refused_names | (.names[] | "\(.name) \(.tries)"), "others \(.others)"'
+}
+# Nine refusals, of which four are names: by libc, which asks for two types at once, by datagrams and
+# by a stream. Names that are allowed or pinned are answered from the hosts file.
+refusals='getent ahosts example.test; getent ahosts Example.TEST; getent ahosts pinned.test
+    nslookup -type=a weird%name.test; printf "'$asked'" | nc 127.0.0.1 53
+    for port in 1 2 3 4 5; do attempt tcp=1.1.1.1:$port; done'
+names_of_nine="example.test 2
+a.b 1
+weird?name.test 1
+others 0"
+text_of_nine="NAME             TRIES  RULE
+example.test     2      allow: example.test
+a.b              1      allow: a.b
+weird?name.test  1      no rule can name it"
+
+judge_counts() { # TITLE FILTER [COMMAND]: whose names are allowed
+    bundle counted "$2" sh -c "{ $refusals; ${3:-:}; } >/dev/null 2>&1; echo up; exec sleep infinity"
+    start_ready "$runtime" run --bundle "$lab/b/counted" counted </dev/null
+    red check "$1: each refused name is listed with its tries while it runs" \
+        same "$names_of_nine" "$(listed counted)"
+    red check "$1: and for people with what would allow it" \
+        contains "$(said counted)" "$text_of_nine"
+    init=$("$plain_runtime" state counted | jq .pid)
+    check "$1: nobody inside has the file open" same "" \
+        "$(find "/proc/$init/fd" "/proc/$(pgrep -P "$init")/fd" -lname '*/runs/*/names')"
+    red check "$1: the relay alone has it mapped" same "$init" \
+        "$(grep -l '/runs/.*/names$' /proc/[0-9]*/maps 2>/dev/null | grep -o '[0-9]*')"
+    "$runtime" kill counted KILL
+    wait $!
+    "$runtime" delete --force counted 2>/dev/null
+    red check "$1: and after it has ended" same "$names_of_nine" "$(listed counted)"
+    check "$1: nothing is left" nothing_left
+}
+policy '{ceiling: "allowlist"}'
+judge_counts relayed "$relayed"
+echo 1 >/proc/sys/net/ipv4/ip_forward
+{ cat /etc/hosts && echo 1.1.1.1 allowed.test; } >"$lab/host.hosts"
+mount --no-mtab --bind "$lab/host.hosts" /etc/hosts
+remember_kernel
+judge_counts filtered "$engine"' | .annotations += {"dev.anchorhold.egress": "allowlist",
+    "dev.anchorhold.allow": "allowed.test"}' 'getent ahosts allowed.test; nslookup allowed.test'
+umount /etc/hosts
+remember_kernel
+policy '{tcp: "veth", tcp_endpoints: ["host:9000"]}'
+judge_counts sealed "$sealed"
+policy
+aside="$relayed | .annotations[\"dev.anchorhold.relay\"] = \"child\""
+bundle aside "$aside" sh -c "{ $refusals; } >/dev/null 2>&1"
+in_cell aside
+red check "also where the command is process 1" same "$names_of_nine" "$(listed aside)"
+
+# Created and started apart, beside descriptors of the caller's own.
+bundle apart "$relayed" sh -c "{ $refusals; } >/dev/null 2>&1; cat <&3; cat <&4; ls /proc/self/fd"
+echo third >"$lab/third"
+echo fourth >"$lab/fourth"
+"$runtime" create --preserve-fds 2 --bundle "$lab/b/apart" apart 3<"$lab/third" 4<"$lab/fourth" \
+    </dev/null >"$lab/apart.out" 2>&1
+apart=$("$plain_runtime" state apart | jq .pid)
+"$runtime" start apart
+wait_for_end "$apart"
+"$runtime" delete apart
+check "the caller's descriptors come to the command, and no other" same \
+    "third fourth 0 1 2 3 4 5" "$(paste -sd' ' "$lab/apart.out")" # 5: of ls itself
+red check "and names are counted beside them" same "$names_of_nine" "$(listed apart)"
+bundle taken "$relayed" sh -c "{ $refusals; } >/dev/null 2>&1"
+within 60 "$runtime" run --bundle "$lab/b/taken" taken 3<"$lab/third" </dev/null
+red check "where the runtime inherits that descriptor from its caller, it keeps it" \
+    contains "$(said taken)" "names are not counted in this run"
+
+# Whoever asks for many names hides others, but not how many tries there were.
+bundle many "$relayed" sh -c 'i=0; while [ $((i += 1)) -le 300 ]; do echo "n$i.test"; done |
+    while read -r name; do nslookup -type=a "$name"; done >/dev/null 2>&1'
+in_cell many
+red check "as many as can be kept, and how many more there were" same "256 44" \
+    "$(said --json many | jq -r '.refused_names | "\(.names | length) \(.others)"')"
+bundle none "$engine" sh -c "{ $refusals; } >/dev/null 2>&1"
+in_cell none
+red check "a severed run has nobody who counts, and says so" contains "$(said none)" \
+    "names are not counted in this run"
+
 # ---- where the bundle decides -------------------------------------------------------------------
 
 policy

@@ -140,11 +140,25 @@ Result<unsigned> count_handed(const words::Invocation& call)
     const bool passed =
         listen != nullptr && (call.flavour == words::Flavour::crun ||
                               (whose != nullptr && whose == std::to_string(::getpid())));
-    const words::OptionAt* const preserve = call.last("preserve-fds");
     AH_TRY(const unsigned listening, read_count(passed ? listen : "0", "LISTEN_FDS"));
-    AH_TRY(const unsigned preserved,
-           read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds"));
+    AH_TRY(const unsigned preserved, count_preserved(call));
     return listening + preserved;
+}
+
+Result<unsigned> count_preserved(const words::Invocation& call)
+{
+    const words::OptionAt* const preserve = call.last("preserve-fds");
+    return read_count(preserve == nullptr ? "0" : preserve->value, "--preserve-fds");
+}
+
+Result<int> one_more_descriptor(const words::Invocation& call)
+{
+    if (call.verb != words::Verb::create && call.verb != words::Verb::run)
+        return 0;
+    AH_TRY(const unsigned handed, count_handed(call));
+    const auto next = static_cast<int>(3 + handed);
+    const int flags = ::fcntl(next, F_GETFD);
+    return flags < 0 || (flags & FD_CLOEXEC) != 0 ? next : 0;
 }
 
 } // namespace anchorhold::inspect

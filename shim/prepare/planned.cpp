@@ -5,6 +5,7 @@
 #include "schema/first_process.hpp"
 #include "shim/config/view.hpp"
 #include "shim/edit/mount_place.hpp"
+#include "shim/inspect/descriptors.hpp"
 
 #include <sys/statvfs.h>
 
@@ -96,9 +97,12 @@ Result<RunPaths> paths_of(const Session& session, const ChosenRun& chosen, const
                    .key = name.key.text(),
                    .generation = name.generation,
                    .host_netns = {},
+                   .names_descriptor = 0,
                    .host_cookie = state::netns_cookie()};
     AH_TRY(paths.host_netns, state::namespace_of(0, "net"),
            "identify the host's network namespace");
+    AH_TRY(paths.names_descriptor, inspect::one_more_descriptor(session.invocation),
+           "read the command line");
     return paths;
 }
 

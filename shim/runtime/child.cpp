@@ -120,6 +120,7 @@ struct Launch {
     Environment environment;
     pid_t parent = ::getpid();
     Outlets outlets;
+    Handed handed;
     const HeldSignals& held;
     int number = 0; // errno of the child; 0: it became the program
 };
@@ -133,12 +134,22 @@ bool settle_stdio(const Outlets& outlets)
            ::dup2(outlets.out, STDOUT_FILENO) >= 0 && ::dup2(outlets.err, STDERR_FILENO) >= 0;
 }
 
+// A descriptor that has its number already only loses FD_CLOEXEC.
+bool hand_over(const Handed& handed)
+{
+    if (handed.fd < 0)
+        return true;
+    return handed.fd == handed.as ? ::fcntl(handed.fd, F_SETFD, 0) == 0
+                                  : ::dup2(handed.fd, handed.as) >= 0;
+}
+
 // Runs in the child: gives the signals back and executes the program.
 int become(void* data)
 {
     Launch& launch = *static_cast<Launch*>(data);
     launch.held.give_back();
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.outlets)) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && settle_stdio(launch.outlets) &&
+        hand_over(launch.handed)) {
         // ESRCH is the error when the parent died before PDEATHSIG was set.
         errno = ESRCH;
         if (::getppid() == launch.parent)
@@ -180,13 +191,14 @@ int wait_for(pid_t child, const HeldSignals& held)
 }
 
 Result<int> run(const std::string& path, const std::vector<std::string>& words,
-                const Outlets& outlets, Variables variables)
+                const Outlets& outlets, Variables variables, const Handed& handed = {})
 {
     const HeldSignals held;
     Launch launch{.path = path.c_str(),
                   .argv = argument_vector(path, words),
                   .environment = Environment(variables),
                   .outlets = outlets,
+                  .handed = handed,
                   .held = held};
     alignas(16) std::array<std::byte, stack_size> stack; // clone(2) takes the upper end
     const pid_t child =
@@ -245,9 +257,10 @@ bool steers_the_loader(std::string_view variable)
     return name.starts_with("LD_") || std::ranges::find(names, name) != names.end();
 }
 
-Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest)
+Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest,
+                        const Handed& handed)
 {
-    return run(path, rest, {}, Variables::all);
+    return run(path, rest, {}, Variables::all, handed);
 }
 
 Result<ProgramOutput> run_quietly(const std::string& path, const std::vector<std::string>& words,

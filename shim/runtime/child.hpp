@@ -20,10 +20,16 @@ bool is_for_own_work(std::string_view variable);
 // takes from the environment of set-user-ID programs (elf/, unsecvars.h), and all of LD_*.
 bool steers_the_loader(std::string_view variable);
 
+// One more descriptor for a child.
+struct Handed {
+    int fd = -1; // ours; -1: there is none
+    int as = -1; // its number in the child
+};
 // Runs the runtime in our place and returns its exit status as a shell would: 0 to 255, or 128 +
 // signal. Signals are passed on to it, except those that a terminal sends to both of us. We stop
 // when it stops. It is killed when we die (PDEATHSIG), and LISTEN_PID names it where it named us.
-Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest);
+Result<int> run_runtime(const std::string& path, const std::vector<std::string>& rest,
+                        const Handed& handed = {});
 
 // The result of a program that was run for purposes of our own.
 struct ProgramOutput {

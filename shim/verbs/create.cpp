@@ -6,6 +6,7 @@
 //   3. The run's lock is free again before the runtime starts, because its hook takes it.
 #include "shim/verbs/create.hpp"
 
+#include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
@@ -255,6 +256,21 @@ Result<int> conclude(const Session& session, const state::StateDir& state, const
     return status;
 }
 
+// Runs the runtime. Where the relay counts the names that it refuses, it is handed the file for it.
+Result<int> run_with_names(const Session& session, const state::StateDir& state, const Plan& plan,
+                           const std::vector<std::string>& words)
+{
+    if (plan.names_descriptor == 0)
+        return runtime::run_runtime(session.runtime, words);
+    AH_TRY(const RunKey key, RunKey::parse(plan.key));
+    AH_TRY(const UniqueFd names, state::make_names_file(state, key));
+    AH_TRY(const unsigned preserved, inspect::count_preserved(session.invocation));
+    return runtime::run_runtime(session.runtime,
+                                words::with_option(words, session.invocation, "preserve-fds",
+                                                   std::to_string(preserved + 1)),
+                                {.fd = names.get(), .as = plan.names_descriptor});
+}
+
 // A container that nothing speaks against.
 struct Admitted {
     prepare::PreparedRun run;
@@ -283,7 +299,7 @@ Result<int> carry_out(const Session& session, Admitted admitted)
     auto log = runtime::PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());
-    auto status = runtime::run_runtime(session.runtime, log->words());
+    auto status = run_with_names(session, state, run.planned.plan, log->words());
     if (!status)
         return give_up(std::move(status).error());
     return conclude(session, state, record, run, *status, *log);

@@ -206,6 +206,16 @@ std::vector<std::string> with_value(std::vector<std::string> rest, const OptionA
     return rest;
 }
 
+std::vector<std::string> with_option(std::vector<std::string> rest, const Invocation& call,
+                                     std::string_view name, std::string_view value)
+{
+    if (const OptionAt* const option = call.last(name))
+        return with_value(std::move(rest), *option, value);
+    const auto behind = rest.begin() + static_cast<std::ptrdiff_t>(call.verb_index) + 1;
+    rest.insert(behind, "--" + std::string(name) + "=" + std::string(value));
+    return rest;
+}
+
 std::vector<std::string> without(const std::vector<std::string>& rest,
                                  std::span<const OptionAt> options)
 {

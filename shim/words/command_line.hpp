@@ -110,6 +110,10 @@ Status check_words(const Invocation& invocation);
 // Returns `rest` with another value for one of its options, in the same spelling.
 std::vector<std::string> with_value(std::vector<std::string> rest, const OptionAt& option,
                                     std::string_view value);
+// Returns `rest` with another value for the last option of that name; where there is none, with one
+// behind the subcommand's word.
+std::vector<std::string> with_option(std::vector<std::string> rest, const Invocation& call,
+                                     std::string_view name, std::string_view value);
 // Returns `rest` without these options, which are in the order of `rest`.
 std::vector<std::string> without(const std::vector<std::string>& rest,
                                  std::span<const OptionAt> options);

@@ -25,6 +25,28 @@ TEST_CASE("a relayed run starts behind the relay, with its sockets' directories 
     CHECK(planned(asking(Egress::off), {model, search}) == expected);
 }
 
+TEST_CASE("names are counted where they are refused and the relay can be handed the file")
+{
+    const auto counted_at = [](Dns dns, int descriptor) {
+        Request request = asking(Egress::off);
+        request.switches.dns = dns;
+        request.endpoints = {model.endpoint};
+        RunPaths with = paths();
+        with.names_descriptor = descriptor;
+        const auto decision = decide(request, {true, true, true, true, {}}, GivenNetns::fresh);
+        REQUIRE(decision);
+        const Plan plan = make_plan(request, *decision, {model}, with);
+        const auto option = std::ranges::find(plan.command_prefix, "--names");
+        const bool told = option != plan.command_prefix.end() &&
+                          *(option + 1) == std::to_string(plan.names_descriptor);
+        CHECK(told == (plan.names_descriptor != 0));
+        return plan.names_descriptor;
+    };
+    CHECK(counted_at(Dns::nxdomain, 5) == 5);
+    CHECK(counted_at(Dns::nxdomain, 0) == 0);
+    CHECK(counted_at(Dns::none, 5) == 0);
+}
+
 TEST_CASE("on_broker_lost: stop is the relay's to do")
 {
     Request request = asking(Egress::off);

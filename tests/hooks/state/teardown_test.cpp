@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/names_file.hpp"
 #include "hooks/state/teardown.hpp"
+#include "schema/rules/names_table.hpp"
 #include "schema/sha256.hpp"
 #include "tests/hooks/state/torn.hpp"
 
@@ -80,6 +82,26 @@ TEST_CASE("a broker whose socket is gone is lost too")
     CHECK(torn(state) == TeardownOutcome::removed);
     CHECK(last_record(state).reason == "broker lost: nobody listens at " + (scratch / "none/b") +
                                            " for endpoint model, seen at teardown");
+}
+
+TEST_CASE("the last record says which names were refused, where they were counted")
+{
+    for (const bool counted : {false, true}) {
+        const Scratch scratch;
+        const StateDir state = open_state(scratch);
+        put(state, a_record(RunState::enforced));
+        {
+            const auto file = make_names_file(state, a_key());
+            REQUIRE(file);
+            if (counted)
+                REQUIRE(::pwrite(file->get(), rules::names_magic, sizeof rules::names_magic, 0) ==
+                        sizeof rules::names_magic);
+        }
+        CHECK_FALSE(make_names_file(state, a_key())); // only once
+        CHECK(torn(state) == TeardownOutcome::removed);
+        check_nothing_left(state);
+        CHECK(last_record(state).refused_names.has_value() == counted);
+    }
 }
 
 TEST_CASE("a pid that another process has now is no owner")

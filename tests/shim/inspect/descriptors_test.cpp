@@ -125,4 +125,23 @@ TEST_CASE("all of 0 to 2 and of the preserved descriptors are looked at, and no 
     CHECK(status_with(2) == 1);
 }
 
+TEST_CASE("one more descriptor gets the next number, unless the runtime inherits something there")
+{
+    words::Invocation call =
+        words::read_invocation({"create", "--preserve-fds", "40", "x"}, words::Flavour::crun);
+    CHECK(count_preserved(call).value_or(0) == 40);
+    ::close(43);
+    CHECK(one_more_descriptor(call).value_or(-1) == 43);
+    const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    REQUIRE(::dup3(null.get(), 43, O_CLOEXEC) == 43);
+    CHECK(one_more_descriptor(call).value_or(-1) == 43);
+    REQUIRE(::dup2(null.get(), 43) == 43);
+    CHECK(one_more_descriptor(call).value_or(-1) == 0);
+    ::close(43);
+    call.verb = words::Verb::other;
+    CHECK(one_more_descriptor(call).value_or(-1) == 0);
+    call = words::read_invocation({"run", "--preserve-fds", "some", "x"}, words::Flavour::crun);
+    CHECK_FALSE(one_more_descriptor(call));
+}
+
 } // namespace anchorhold::descriptors_test

@@ -320,6 +320,16 @@ TEST_CASE("an option is replaced and dropped as it was spelled")
     CHECK(replaced("-log=a --log= create", Flavour::runc) == Words{"-log=a", "--log=/L", "create"});
     CHECK(replaced("--log=a create", Flavour::crun) == Words{"--log=/L", "create"});
 
+    const auto preserving = [](const std::string& line, Flavour flavour) {
+        const auto rest = words(line);
+        return with_option(rest, read_invocation(rest, flavour), "preserve-fds", "3");
+    };
+    CHECK(preserving("--log a create x", Flavour::runc) ==
+          Words{"--log", "a", "create", "--preserve-fds=3", "x"});
+    CHECK(preserving("run x --preserve-fds 2", Flavour::runc) ==
+          Words{"run", "x", "--preserve-fds", "3"});
+    CHECK(preserving("create --pre=2 x", Flavour::crun) == Words{"create", "--pre=3", "x"});
+
     const auto dropped = [](const std::string& line, Flavour flavour) {
         const auto rest = words(line);
         std::vector<OptionAt> env;
