@@ -168,6 +168,29 @@ Result<FileIdentity> read_identity(json::View at)
     return identity;
 }
 
+void write_mount_points(json::Writer& out, const MountPoints& made)
+{
+    out.key("mount_points").begin_object().member("root", made.root);
+    out.member("identity", made.identity.text()).strings("paths", made.paths);
+    out.end_object();
+}
+
+// Reads what teardown removes. No part of it has a default.
+Result<MountPoints> read_mount_points(json::View object)
+{
+    AH_CHECK(object.object());
+    MountPoints made;
+    const auto root = object.find("root");
+    const auto identity = object.find("identity");
+    const auto paths = object.find("paths");
+    if (!root || !identity || !paths)
+        return std::unexpected(object.wrong("has no root, identity or paths"));
+    AH_TRY(made.root, root->string());
+    AH_TRY(made.identity, read_identity(*identity));
+    AH_TRY(made.paths, read_list(*paths));
+    return made;
+}
+
 Result<std::vector<BindSource>> read_sources(json::View array)
 {
     AH_TRY(const std::vector<json::View> items, array.array());
@@ -270,6 +293,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("sources")) {
         AH_TRY(record.sources, read_sources(*at));
     }
+    if (const auto at = root.find("mount_points")) {
+        AH_TRY(record.mount_points, read_mount_points(*at));
+    }
     if (const auto at = root.find("seen")) {
         AH_TRY(record.seen, at->string());
     }
@@ -340,6 +366,8 @@ std::string to_json(const Record& record)
     write_texts(out, sentences, record);
     write_endpoints(out, record.endpoints);
     write_sources(out, record.sources);
+    if (record.mount_points)
+        write_mount_points(out, *record.mount_points);
     for (const auto& [name, member] : lists)
         out.strings(name, record.*member);
     out.key("drops").integer(signed_of(record.drops));

@@ -34,6 +34,15 @@ struct BindSource {
     friend bool operator==(const BindSource&, const BindSource&) = default;
 };
 
+// What the runtime makes on the host for a mount of ours, and teardown removes.
+struct MountPoints {
+    std::string root;      // host path of the directory in which they lie
+    FileIdentity identity; // of the root
+    std::vector<std::string>
+        paths; // below the root; first the file, then the directories around it
+    friend bool operator==(const MountPoints&, const MountPoints&) = default;
+};
+
 struct Record {
     static constexpr int current_schema = 1;
     int schema = current_schema;
@@ -55,6 +64,7 @@ struct Record {
     std::vector<Endpoint> endpoints;
     std::vector<std::string> allow;  // the rules of a filtered run, as they are written
     std::vector<BindSource> sources; // the root first; compared with what was mounted
+    std::optional<MountPoints> mount_points;
     // The kernel's answers: "netns", "links", "drop-table", ... (schema/verified.hpp).
     std::vector<std::string> verified;
     std::vector<std::string> voids;

@@ -3,7 +3,8 @@
 //
 // 1. Ownership: judge() decides whether the run may be removed at all.
 // 2. The record is marked ended, or failed if the run never was enforced.
-// 3. The bundle's config.json is put back: the record says where the bundle is.
+// 3. The mount points that the runtime had to make are removed, and the bundle's config.json is put
+//    back: the record says where these are.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.
 // 5. The last record is moved to ended/.
 // 6. The folder is removed. A crash between 5 and 6 leaves a folder without a record. The next
@@ -13,6 +14,7 @@
 // reason). That is the tombstone: gc comes back to it and tries again.
 #include "hooks/state/teardown.hpp"
 
+#include "hooks/state/mount_points.hpp"
 #include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
@@ -135,6 +137,7 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
     note_other_boot(record);
     note_lost_broker(record);
     note_refused_names(state, record);
+    remove_mount_points(state, record);
     auto returned = put_back(state, record);
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);

@@ -131,6 +131,69 @@ mount --no-mtab --bind "$lab/host.hosts" /etc/hosts
 remember_kernel
 judge_counts filtered "$engine"' | .annotations += {"dev.anchorhold.egress": "allowlist",
     "dev.anchorhold.allow": "allowed.test"}' 'getent ahosts allowed.test; nslookup allowed.test'
+
+# ---- what the pinned names leave in an image that had no hosts file -------------------------------
+
+pins="$poor | .annotations += {\"dev.anchorhold.egress\": \"allowlist\",
+    \"dev.anchorhold.allow\": \"allowed.test\"}"
+etc_of() { (cd "$lab/b/$1/rootfs" && find etc -printf '%p %s\n' 2>/dev/null | sort); } # ID
+without_etc() { # ID WORD...: a bundle whose image has no /etc
+    bundle "$1" "$pins" "${@:2}"
+    rm -rf "${lab:?}/b/$1/rootfs/etc"
+}
+stays() { # ID BUNDLE: a container that lives on, and its first process
+    start_ready "$runtime" run --bundle "$lab/b/$2" "$1" </dev/null
+    init=$("$plain_runtime" state "$1" | jq .pid)
+}
+ends() { # ID PID
+    "$runtime" kill "$1" KILL
+    wait "$2"
+    "$runtime" delete --force "$1" 2>/dev/null
+}
+without_etc bare cat /etc/hosts
+red check "without /etc: the names are pinned" contains "$(in_cell bare)" "1.1.1.1 allowed.test"
+check "without /etc: there is none afterwards" same "" "$(etc_of bare)"
+bundle etc "$pins" cat /etc/hosts
+before=$(etc_of etc)
+red check "without /etc/hosts: the names are pinned" contains "$(in_cell etc)" "1.1.1.1 allowed.test"
+check "without /etc/hosts: the rest of /etc is as it was" same "$before" "$(etc_of etc)"
+bundle volume "$pins | .mounts += [{destination: \"/etc\", source: \"$lab/volume\",
+    options: [\"bind\", \"rw\"]}]" cat /etc/hosts
+mkdir -p "$lab/volume"
+red check "with a volume at /etc: the names are pinned" contains "$(in_cell volume)" \
+    "1.1.1.1 allowed.test"
+check "with a volume at /etc: it is empty afterwards" same "" "$(ls "$lab/volume")"
+
+without_etc shared sh -c 'echo up; exec sleep infinity'
+stays one shared
+one=$!
+red check "control: the mount point is in the image while it runs" same "etc/hosts 0" \
+    "$(etc_of shared | grep hosts)"
+jq --arg cgroup "/$cgroup/two" '.linux.cgroupsPath = $cgroup' "$lab/b/shared/config.json" \
+    >"$lab/two.json" && mv "$lab/two.json" "$lab/b/shared/config.json"
+stays two shared
+two=$!
+ends one "$one"
+red check "one of two in an image ends: the other has its names still" contains \
+    "$("$runtime" exec two cat /etc/hosts)" "1.1.1.1 allowed.test"
+ends two "$two"
+check "and nothing is left when both have ended" same "" "$(etc_of shared)"
+without_etc written sh -c 'echo up; exec sleep infinity'
+stays written written
+written=$!
+echo '192.0.2.1 mine.test' >"$lab/b/written/rootfs/etc/hosts"
+ends written "$written"
+red check "what was written there meanwhile stays" same "etc/hosts 20" \
+    "$(etc_of written | grep hosts)"
+without_etc crashed sleep infinity
+"$runtime" create --bundle "$lab/b/crashed" crashed </dev/null >/dev/null 2>&1
+init=$("$plain_runtime" state crashed | jq .pid)
+kill -KILL "$init"
+wait_for_end "$init"
+"$lab/bin/anchorhold" --ah-state "$lab/state" gc
+check "gc clears it after a crash" same "" "$(etc_of crashed)"
+"$runtime" delete --force crashed
+check "nothing is left of all these" nothing_left
 umount /etc/hosts
 remember_kernel
 policy '{tcp: "veth", tcp_endpoints: ["host:9000"]}'

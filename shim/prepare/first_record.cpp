@@ -53,6 +53,7 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
     record.other_channels = run.seen.inspection.other_channels;
     record.advice = run.seen.inspection.advice;
     record.sources = run.seen.inspection.sources;
+    record.mount_points = run.seen.mount_points;
     std::erase_if(record.sources, [&run](const BindSource& source) { // ours lies on it
         return (run.planned.plan.cover_resolv_conf && source.destination == "/etc/resolv.conf") ||
                (run.planned.plan.cover_hosts && source.destination == "/etc/hosts");

@@ -7,6 +7,7 @@
 #include "shim/inspect/endpoint_check.hpp"
 #include "shim/inspect/network_advice.hpp"
 #include "shim/prepare/given_hosts.hpp"
+#include "shim/prepare/made_hosts.hpp"
 #include "shim/prepare/own_addresses.hpp"
 #include "shim/prepare/pinned_names.hpp"
 #include "shim/prepare/writable_tmp.hpp"
@@ -144,8 +145,10 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     seen.rootfs = rootfs_of(config, asked.bundle);
     if (const auto name = config.find("hostname"))
         seen.hostname = name->string().value_or("");
-    if (chosen.decision.posture == Posture::filtered)
+    if (chosen.decision.posture == Posture::filtered) {
         seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
+        seen.mount_points = made_hosts(config, seen.rootfs, session.state_path);
+    }
     AH_CHECK(count_destinations(chosen, seen));
     AH_CHECK(advise(asked, chosen, servers, seen));
     return seen;

@@ -21,6 +21,7 @@ struct SeenRun {
     std::string rootfs;                    // host path
     std::string hostname;                  // the container's own name
     std::string given_hosts; // of a filtered run: the text of the hosts file that ours goes over
+    std::optional<MountPoints> mount_points; // that the runtime will make for it
     inspect::Inspection inspection;
 };
 

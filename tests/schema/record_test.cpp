@@ -64,6 +64,7 @@ Record full()
                         {"db", *Port::from(5432, Code::invalid_request),
                          *parse_target("tcp:host:5432", Code::invalid_request)}};
     record.sources = {{"root.path", "/", {43, 2}}, {"mounts[7].source", "/data \x01", {0, 0}}};
+    record.mount_points = MountPoints{"/b/rootfs", {43, 2}, {"/etc/hosts", "/etc"}};
     record.verified = {"netns", "links"};
     record.voids = {"mounts[3]: /run"};
     record.other_channels = {"/srv (nfs)"};
@@ -310,6 +311,8 @@ TEST_CASE("a network that could become other rules than were decided is refused,
           "network.links[0]: expected a number of 0 to 4294967295");
     CHECK(with(R"("node":["x"])") == "network.node[0]: \"x\" is not an address");
     CHECK(refusal(std::string(least) + R"(,"network":[]})") == "network: expected an object");
+    CHECK(refusal(std::string(least) + R"(,"mount_points":{"root":"/"}})") ==
+          "mount_points: has no root, identity or paths");
     CHECK(refusal(std::string(least) + R"(,"refused_names":{"names":[{"tries":1}]}})") ==
           "refused_names.names[0]: has no \"name\"");
     CHECK(refusal(std::string(least) + R"(,"denied":[{"port":1}]})") == "denied[0]: has no \"to\"");

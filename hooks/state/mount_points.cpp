@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/mount_points.hpp"
+
+#include "schema/unique_fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace anchorhold::state {
+namespace {
+
+// Opens a path below `root` that leads through no link and no other mount.
+UniqueFd open_plain(const UniqueFd& root, const std::string& path)
+{
+    open_how how = {};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+    return UniqueFd(
+        static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+}
+
+UniqueFd open_root(const std::string& path, FileIdentity& identity)
+{
+    UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat file = {};
+    if (!root || ::fstat(root.get(), &file) != 0)
+        return {};
+    identity = {.device = file.st_dev, .inode = file.st_ino};
+    return root;
+}
+
+bool is_empty_file(const UniqueFd& opened)
+{
+    struct stat file = {};
+    return opened && ::fstat(opened.get(), &file) == 0 && S_ISREG(file.st_mode) &&
+           file.st_size == 0;
+}
+
+// Returns what another run had made in that directory.
+std::optional<MountPoints> made_by_another(const StateDir& state, const FileIdentity& root,
+                                           std::string_view but)
+{
+    const auto keys = state.runs();
+    for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
+        const auto read = key.text() == but ? std::nullopt : state.read(key).value_or(std::nullopt);
+        if (read && read->mount_points && read->mount_points->identity == root)
+            return read->mount_points;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<MountPoints> missing_mount_points(const std::string& state_path,
+                                                const std::string& root,
+                                                const std::vector<std::string>& paths)
+{
+    MountPoints made{.root = root, .identity = {}, .paths = {}};
+    const UniqueFd opened = open_root(root, made.identity);
+    if (!opened)
+        return std::nullopt;
+    for (const std::string& path : paths) {
+        const UniqueFd there = open_plain(opened, path);
+        if (there || errno != ENOENT) {
+            const auto state = StateDir::existing(state_path);
+            if (is_empty_file(there) && state && *state)
+                return made_by_another(**state, made.identity, {});
+            break;
+        }
+        made.paths.push_back(path);
+    }
+    return made.paths.empty() ? std::nullopt : std::optional(std::move(made));
+}
+
+void remove_mount_points(const StateDir& state, const Record& record)
+{
+    FileIdentity identity;
+    if (!record.mount_points)
+        return;
+    const UniqueFd root = open_root(record.mount_points->root, identity);
+    if (!root || identity != record.mount_points->identity ||
+        made_by_another(state, identity, record.key))
+        return;
+    for (const std::string& path : record.mount_points->paths) {
+        const std::size_t slash = path.rfind('/');
+        const UniqueFd around = open_plain(root, path.substr(0, slash + 1));
+        const UniqueFd there = open_plain(root, path);
+        const bool is_file = &path == &record.mount_points->paths.front();
+        if (!around || (is_file && !is_empty_file(there)) ||
+            ::unlinkat(around.get(), path.c_str() + slash + 1, is_file ? 0 : AT_REMOVEDIR) != 0)
+            return; // somebody put something there since
+    }
+}
+
+} // namespace anchorhold::state
