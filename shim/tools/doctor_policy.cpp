@@ -78,7 +78,7 @@ void judge_endpoint(const Endpoint& written, const Endpoint& filled, const Reque
 Result<Request> resolve_alone(const Policy& policy, const std::string& name)
 {
     AH_TRY(const ContainerId id, ContainerId::parse(std::string(engines_id, '0')));
-    return resolve(policy, {}, {.name = name, .by = ChosenBy::option}, id);
+    return resolve(policy, {}, {.name = name, .by = ChosenBy::option}, {id, {}});
 }
 
 ProfileState look_at_profile(const Policy& policy, const Profile& profile, const std::string& name,
