@@ -10,8 +10,8 @@
 // away there as long as its route is there. gc over there removes what no record names.
 #include "hooks/elsewhere.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
 
@@ -22,11 +22,11 @@ namespace {
 
 Result<bool> is_mounted(const FileIdentity& netns)
 {
-    AH_TRY(const auto table, state::read_file("/proc/self/mountinfo", state::most_mountinfo),
+    AH_TRY(const auto table, files::read_file("/proc/self/mountinfo", files::most_mountinfo),
            "list the mounts");
     return std::ranges::any_of(
-        state::read_mountinfo(table.value_or("")),
-        [&](const state::HostMount& mount) { return state::keeps_netns(mount, netns.inode); });
+        files::read_mountinfo(table.value_or("")),
+        [&](const files::HostMount& mount) { return files::keeps_netns(mount, netns.inode); });
 }
 
 } // namespace

@@ -15,10 +15,10 @@
 // 7. The record is written if anything in it has changed.
 #include "hooks/confine.hpp"
 #include "hooks/denied_connections.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/net/conntrack.hpp"
 #include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"
-#include "hooks/state/files.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
@@ -305,7 +305,7 @@ template <typename Share> Result<std::string> in_workers(Share share)
             said += share(worker, most_workers);
     }
     writing = UniqueFd();
-    AH_TRY(const std::string heard, state::read_all(reading.get(), most_said, "the workers' pipe"));
+    AH_TRY(const std::string heard, files::read_all(reading.get(), most_said, "the workers' pipe"));
     for (const pid_t worker : workers) {
         int status = 0;
         if (::waitpid(worker, &status, 0) == worker && status != 0)

@@ -11,9 +11,9 @@
 // the one that all others lie below is it.
 #include "hooks/mounted.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/mountinfo.hpp"
-#include "hooks/state/open_inside.hpp"
+#include "hooks/files/mountinfo.hpp"
+#include "hooks/files/open_inside.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -33,7 +33,7 @@ namespace {
 // and it would pass for a mount that was made elsewhere.
 std::optional<UniqueFd> mounted_at(int root, const std::string& path, const FileIdentity& wanted)
 {
-    UniqueFd fd = state::open_inside(root, path, O_PATH);
+    UniqueFd fd = files::open_inside(root, path, O_PATH);
     struct statx file = {};
     // AT_STATX_DONT_SYNC: else a file server that does not answer would keep us waiting.
     if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0)
@@ -66,11 +66,11 @@ Result<UniqueFd> root_of(pid_t init, const BindSource& root)
     const UniqueFd outside(::open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!outside)
         return fail_errno("open " + process + "/root", errno);
-    AH_TRY(const auto table, state::read_file(process + "/mountinfo", state::most_mountinfo));
-    const auto mounts = state::read_mountinfo(table.value_or(""));
+    AH_TRY(const auto table, files::read_file(process + "/mountinfo", files::most_mountinfo));
+    const auto mounts = files::read_mountinfo(table.value_or(""));
     std::optional<UniqueFd> found;
     std::string_view place;
-    for (const state::HostMount& mount : mounts | std::views::reverse) {
+    for (const files::HostMount& mount : mounts | std::views::reverse) {
         if (found && !lies_below(place, mount.place))
             continue;
         if (auto above = mounted_at(outside.get(), mount.place, root.identity)) {

@@ -14,10 +14,10 @@
 // If the hook is killed at any step, the record still is a planned one, and its creator tears the
 // run down. If a step fails, undo() does so at once.
 #include "hooks/confine.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/mounted.hpp"
 #include "hooks/network.hpp"
 #include "hooks/reach_probe.hpp"
-#include "hooks/state/files.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/unplug.hpp"
@@ -176,7 +176,7 @@ std::string enforced_text(const Record& record)
 
 Status publish(const state::StateDir& state, const RunKey& key, Record& record)
 {
-    AH_CHECK(state::replace_file(enforced_path(state, key), enforced_text(record), 0444));
+    AH_CHECK(files::replace_file(enforced_path(state, key), enforced_text(record), 0444));
     // The runtime has read config.json by now. If this fails, teardown puts it back.
     if (const auto done = state::put_back(state, record); !done)
         record.advice.push_back("config.json still holds our edits: " + done.error().what);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/session.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/state_path.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/verbs/create.hpp"
@@ -36,7 +36,7 @@ Result<std::string> read_judged(const UniqueFd& judged, const std::string& path)
     const UniqueFd file(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file)
         return fail_errno("open " + path, errno, Code::invalid_policy);
-    auto text = state::read_all(file.get(), most_policy, path);
+    auto text = files::read_all(file.get(), most_policy, path);
     if (!text)
         text.error().code = Code::invalid_policy;
     return text;
@@ -44,7 +44,7 @@ Result<std::string> read_judged(const UniqueFd& judged, const std::string& path)
 
 Result<Policy> read_policy(const std::string& path, bool named)
 {
-    const auto judged = state::open_owned_path(path, "policy", Code::invalid_policy);
+    const auto judged = files::open_owned_path(path, "policy", Code::invalid_policy);
     if (!judged && judged.error().number == ENOENT) {
         if (!named)
             return Policy();
@@ -60,7 +60,7 @@ Result<Policy> read_policy(const std::string& path, bool named)
 RootFacts root_facts()
 {
     // moby/sys/userns: any other map, or one that cannot be read, is not the initial one's.
-    const auto read = state::read_file("/proc/self/uid_map", 65536);
+    const auto read = files::read_file("/proc/self/uid_map", 65536);
     const std::optional<std::string> map = read ? *read : std::nullopt;
     RootFacts facts;
     facts.euid_0 = ::geteuid() == 0;

@@ -25,27 +25,32 @@ const std::map<std::string, std::set<std::string>> folders{
     {"schema", {"schema/json", "schema/rules"}},
     {"schema/import", {"schema", "schema/json", "schema/rules"}},
     {"schema/engine", {"schema", "schema/json"}},
-    {"hooks/state", {"schema", "schema/json", "schema/rules"}},
-    {"hooks/net", {"hooks/state", "schema", "schema/rules"}},
-    {"hooks/nft", {"hooks/net", "hooks/state", "schema", "schema/rules"}},
-    {"hooks", {"hooks/net", "hooks/nft", "hooks/state", "schema", "schema/json", "schema/rules"}},
+    {"hooks/files", {"schema"}},
+    {"hooks/state", {"hooks/files", "schema", "schema/json", "schema/rules"}},
+    {"hooks/net", {"hooks/files", "hooks/state", "schema", "schema/rules"}},
+    {"hooks/nft", {"hooks/net", "hooks/files", "hooks/state", "schema", "schema/rules"}},
+    {"hooks",
+     {"hooks/net", "hooks/nft", "hooks/files", "hooks/state", "schema", "schema/json",
+      "schema/rules"}},
     {"shim/words", {"schema"}},
-    {"shim/config", {"hooks/state", "schema", "schema/json"}},
-    {"shim/inspect", {"hooks/state", "schema", "schema/json", "shim/config", "shim/words"}},
+    {"shim/config", {"hooks/files", "hooks/state", "schema", "schema/json"}},
+    {"shim/inspect",
+     {"hooks/files", "hooks/state", "schema", "schema/json", "shim/config", "shim/words"}},
     {"shim/edit", {"schema", "schema/json", "shim/config", "shim/inspect", "shim/words"}},
-    {"shim/runtime", {"hooks/state", "schema", "schema/json", "shim", "shim/words"}},
+    {"shim/runtime", {"hooks/files", "hooks/state", "schema", "schema/json", "shim", "shim/words"}},
     {"shim/prepare",
-     {"hooks/state", "schema", "schema/json", "schema/rules", "shim", "shim/config", "shim/edit",
-      "shim/inspect", "shim/runtime"}},
+     {"hooks/files", "hooks/state", "schema", "schema/json", "schema/rules", "shim", "shim/config",
+      "shim/edit", "shim/inspect", "shim/runtime"}},
     {"shim/verbs",
-     {"hooks/state", "schema", "schema/json", "schema/rules", "shim", "shim/config", "shim/edit",
-      "shim/inspect", "shim/prepare", "shim/runtime", "shim/words"}},
+     {"hooks/files", "hooks/state", "schema", "schema/json", "schema/rules", "shim", "shim/config",
+      "shim/edit", "shim/inspect", "shim/prepare", "shim/runtime", "shim/words"}},
     {"shim/tools",
-     {"hooks/state", "schema", "schema/engine", "schema/import", "schema/json", "schema/rules",
-      "shim", "shim/config", "shim/inspect", "shim/prepare", "shim/runtime", "shim/verbs"}},
+     {"hooks/files", "hooks/state", "schema", "schema/engine", "schema/import", "schema/json",
+      "schema/rules", "shim", "shim/config", "shim/inspect", "shim/prepare", "shim/runtime",
+      "shim/verbs"}},
     {"shim",
-     {"hooks/state", "schema", "schema/json", "shim/runtime", "shim/tools", "shim/verbs",
-      "shim/words"}},
+     {"hooks/files", "hooks/state", "schema", "schema/json", "shim/runtime", "shim/tools",
+      "shim/verbs", "shim/words"}},
     {"relay", {}},
 };
 // Single headers that a folder may include in addition.
@@ -62,7 +67,7 @@ const std::map<std::string, std::vector<std::string>> rooms{
 };
 const std::set<std::string> product{"schema", "shim", "hooks", "relay"};
 // The folders that do not link libmnl: Debian has no static one, and the shim is static.
-const std::set<std::string> without_libmnl{"schema", "shim", "hooks/state"};
+const std::set<std::string> without_libmnl{"schema", "shim", "hooks/files", "hooks/state"};
 // The sources that are declared in a header of another name.
 const std::map<std::string, std::string> declared_in{
     {"hooks/down.cpp", "hooks/verbs.hpp"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/net/pool_routes.hpp"
 
+#include "hooks/files/whole_file.hpp"
 #include "hooks/net/routes.hpp"
-#include "hooks/state/files.hpp"
 
 #include <cerrno>
 
@@ -18,7 +18,7 @@ bool hides_linkdown()
     for (const char* const which : {"all", "default"}) {
         const std::string path =
             std::string("/proc/sys/net/ipv4/conf/") + which + "/ignore_routes_with_linkdown";
-        const auto read = state::read_file(path, 64);
+        const auto read = files::read_file(path, 64);
         const std::string text = read ? read->value_or("") : "";
         if (!text.starts_with('0'))
             return true;

@@ -50,9 +50,9 @@ Status load_and_compare(net::Netlink& nftables, const HostRun& run)
 
 // Takes the lock on the shared rules. It is held while rules are loaded that need them, and while
 // they are removed because no run needs them any more.
-Result<state::FileLock> lock_shared(const state::StateDir& state, const state::Deadline& deadline)
+Result<files::FileLock> lock_shared(const state::StateDir& state, const state::Deadline& deadline)
 {
-    return state::FileLock::take(state.path() + "/locks/network", deadline.left());
+    return files::FileLock::take(state.path() + "/locks/network", deadline.left());
 }
 
 // Leaves out the guests whose rules were made in another pid namespace: a run over there has the
@@ -115,7 +115,7 @@ Status put_host_rules(const state::StateDir& state, const Record& record,
                       const state::Deadline& deadline)
 {
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
+    AH_TRY(const files::FileLock lock, lock_shared(state, deadline));
     AH_CHECK(load_and_compare(nftables, host_run(record)));
     return hold_forwarding(state, record, nftables, deadline);
 }
@@ -131,7 +131,7 @@ Result<HostRulesFound> restore_host_rules(const state::StateDir& state, const Re
     AH_TRY(bool good, stands(nftables, run), "read the host's rules");
     if (good && !run.network.enable_forwarding)
         return HostRulesFound::stood;
-    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
+    AH_TRY(const files::FileLock lock, lock_shared(state, deadline));
     AH_TRY(good, stands(nftables, run), "read the host's rules");
     if (!good)
         AH_CHECK(load_and_compare(nftables, run), "restore the host's rules");
@@ -143,7 +143,7 @@ Status drop_guests(const state::StateDir& state, const Record& record,
                    std::vector<rules::Prefix> gone, const state::Deadline& deadline)
 {
     AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, deadline));
-    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
+    AH_TRY(const files::FileLock lock, lock_shared(state, deadline));
     HostRun run = host_run(record);
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(gone), {}));
     AH_TRY(run, without_others(nftables, std::move(run)));
@@ -153,7 +153,7 @@ Status drop_guests(const state::StateDir& state, const Record& record,
 Status drop_rules(const state::StateDir& state, HostRun run, net::Netlink& nftables,
                   const state::Deadline& deadline)
 {
-    AH_TRY(const state::FileLock lock, lock_shared(state, deadline));
+    AH_TRY(const files::FileLock lock, lock_shared(state, deadline));
     // The records are read under the lock: another run's record names its guests before its rules
     // are loaded.
     AH_TRY(run.network.guest, unclaimed_guests(state, std::move(run.network.guest), run.key));

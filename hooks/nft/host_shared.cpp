@@ -266,9 +266,17 @@ std::vector<net::Step> list_shared(const HostRun& run)
 // Sorts as list_shared() asks: sets, chains, rules.
 void sort_sets_first(std::vector<std::string>& lines)
 {
-    std::ranges::stable_sort(lines, {}, [](const std::string& line) {
+    const auto rank = [](const std::string& line) {
         return line.starts_with("set ") ? 0 : line.starts_with("rule ") ? 2 : 1;
-    });
+    };
+    std::vector<std::string> sorted;
+    for (const int wanted : {0, 1, 2}) {
+        for (const std::string& line : lines) {
+            if (rank(line) == wanted)
+                sorted.push_back(line);
+        }
+    }
+    lines = std::move(sorted);
 }
 
 std::optional<RunKey> key_of_link(std::string_view name)

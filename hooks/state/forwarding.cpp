@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/forwarding.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/probe.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
@@ -29,7 +29,7 @@ std::string switch_of(const std::string& link)
 
 bool is_off(const std::string& link)
 {
-    const auto read = read_file(switch_of(link), 64);
+    const auto read = files::read_file(switch_of(link), 64);
     return read && read->value_or("").starts_with('0');
 }
 
@@ -45,14 +45,14 @@ Result<std::string> here_and_now()
 
 bool is_router()
 {
-    const auto read = read_file(ip_forward, 64);
+    const auto read = files::read_file(ip_forward, 64);
     return read && read->value_or("").starts_with('1');
 }
 
 Result<LinkNames> claimed_links(const StateDir& state)
 {
     AH_TRY(const std::string first, here_and_now());
-    AH_TRY(const auto read, read_file(memory_of(state), most_remembered));
+    AH_TRY(const auto read, files::read_file(memory_of(state), most_remembered));
     const std::string text = read.value_or("");
     LinkNames links;
     if (!text.starts_with(first))
@@ -78,7 +78,7 @@ Result<LinkNames> claim_links(const StateDir& state, const LinkNames& links)
     AH_TRY(std::string text, here_and_now());
     for (const std::string& link : claimed)
         text += link + "\n";
-    AH_CHECK(replace_file(memory_of(state), text, 0600));
+    AH_CHECK(files::replace_file(memory_of(state), text, 0600));
     return claimed;
 }
 

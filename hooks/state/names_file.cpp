@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/names_file.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/rules/names_table.hpp"
 
 #include <cerrno>
@@ -30,7 +30,7 @@ Result<UniqueFd> make_names_file(const StateDir& state, const RunKey& key)
 
 void note_refused_names(const StateDir& state, Record& record)
 {
-    const auto table = read_file(names_path(state, record.key), rules::names_table_size);
+    const auto table = files::read_file(names_path(state, record.key), rules::names_table_size);
     if (table && *table)
         rules::note_refused(record, **table);
 }

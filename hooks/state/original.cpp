@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/original.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/run_key.hpp"
 #include "schema/sha256.hpp"
@@ -191,7 +191,7 @@ Status take_beside(int directory, const std::string& name)
 Status copy_beside(int directory, const std::string& name)
 {
     struct stat like = {};
-    AH_TRY(const auto text, read_file(config_at(directory), most_bytes), "keep config.json");
+    AH_TRY(const auto text, files::read_file(config_at(directory), most_bytes), "keep config.json");
     if (!text || ::fstatat(directory, config_name, &like, AT_SYMLINK_NOFOLLOW) != 0)
         return fail_errno("look at config.json", text ? errno : ENOENT);
     const UniqueFd file(::openat(directory, name.c_str(),
@@ -211,7 +211,7 @@ Status undo_edit(const StateDir& state, const RunKey& key, int directory,
     if (!beside.empty())
         return take_beside(directory, beside[0]);
     const std::string kept = kept_path(state, key);
-    AH_TRY(const auto original, read_file(kept, most_bytes));
+    AH_TRY(const auto original, files::read_file(kept, most_bytes));
     if (!original) {
         return fail(Code::network_setup_failed,
                     "config.json holds our edits, and its original is gone; write it anew");
@@ -228,19 +228,21 @@ bool is_our_edit(const std::string& text, const Record& record)
 
 } // namespace
 
-Result<FileLock> lock_bundle(const StateDir& state, int directory)
+Result<files::FileLock> lock_bundle(const StateDir& state, int directory)
 {
     struct stat bundle = {};
     if (::fstat(directory, &bundle) != 0)
         return fail_errno("look at the bundle", errno);
-    return FileLock::take(state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
-                              std::to_string(bundle.st_ino),
-                          std::chrono::seconds(10)); // on a slow host six in line take seconds
+    return files::FileLock::take(
+        state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
+            std::to_string(bundle.st_ino),
+        std::chrono::seconds(10)); // on a slow host six in line take seconds
 }
 
 Status replace_config(int directory, const std::string& expected, const std::string& text)
 {
-    AH_TRY(const auto standing, read_file(config_at(directory), most_bytes), "edit config.json");
+    AH_TRY(const auto standing, files::read_file(config_at(directory), most_bytes),
+           "edit config.json");
     if (!standing || *standing != expected)
         return fail(Code::config_ambiguous, "config.json changed after it was read");
     return replace_text(directory, text);
@@ -248,7 +250,7 @@ Status replace_config(int directory, const std::string& expected, const std::str
 
 Status keep_original(const StateDir& state, const RunKey& key, const std::string& text)
 {
-    return replace_file(kept_path(state, key), text, 0600);
+    return files::replace_file(kept_path(state, key), text, 0600);
 }
 
 Status keep_beside(int directory, const Record& record)
@@ -272,10 +274,10 @@ Status put_back(const StateDir& state, const Record& record)
     const UniqueFd bundle(::open(record.bundle.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!bundle)
         return {};
-    AH_TRY(const FileLock lock, lock_bundle(state, bundle.get()), doing);
+    AH_TRY(const files::FileLock lock, lock_bundle(state, bundle.get()), doing);
     // The lock's holder is the only writer, so this one was left by a kill.
     (void)::unlinkat(bundle.get(), temporary_name, 0);
-    auto read = read_file(config_at(bundle.get()), most_bytes);
+    auto read = files::read_file(config_at(bundle.get()), most_bytes);
     if (!read && (read.error().number == ELOOP || read.error().number == EFBIG))
         read = std::nullopt; // we wrote no such file
     AH_TRY(const auto standing, std::move(read), doing);

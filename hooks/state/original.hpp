@@ -10,7 +10,7 @@
 // mark in config.json names it) and which process must be gone before somebody else may do so.
 #pragma once
 
-#include "hooks/state/file_lock.hpp"
+#include "hooks/files/file_lock.hpp"
 #include "hooks/state/state_dir.hpp"
 
 #include <string>
@@ -21,7 +21,7 @@ namespace anchorhold::state {
 // at most ten seconds. The lock is a file below STATE/locks and not the bundle's directory, because
 // anybody who can open that directory could hold a lock on it for ever. The caller keeps
 // `directory`.
-Result<FileLock> lock_bundle(const StateDir& state, int directory);
+Result<files::FileLock> lock_bundle(const StateDir& state, int directory);
 
 // Replaces DIRECTORY/config.json if its text still is `expected`. Writes a temporary file beside it
 // (O_EXCL), gives it the mode and owner of the old file, and renames it. The error is

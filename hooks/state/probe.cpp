@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/probe.hpp"
 
+#include "hooks/files/file_owner.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/deadline.hpp"
-#include "hooks/state/file_owner.hpp"
-#include "hooks/state/files.hpp"
 #include "hooks/state/probe_cache.hpp"
 #include "hooks/state/process.hpp"
 
@@ -270,7 +270,7 @@ std::optional<ProbeAnswer> obstacle_in_file(const std::string& path)
     }
     if (!S_ISREG(found.st_mode) || (found.st_mode & S_IXUSR) == 0)
         return no(name, path + " is no program", 0, "install anchorhold-relay anew");
-    if (!is_owned_well(path, found) || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    if (!files::is_owned_well(path, found) || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return no(name, path + " can be changed by others", 0,
                   "chown it to root and chmod go-w it");
     }
@@ -307,7 +307,7 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const ProbedF
 
 std::optional<std::string> obstacle_to_forwarding(const std::string& file, Forwarding policy)
 {
-    const auto read = read_file(file, 64);
+    const auto read = files::read_file(file, 64);
     const std::string text = read ? read->value_or("") : "";
     if (text.starts_with('1'))
         return std::nullopt;

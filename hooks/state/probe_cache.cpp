@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/probe_cache.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/json/json.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Result<std::string> text_at(json::View object, std::string_view key)
 // Returns the stored answers for this key. A file that cannot be read counts as no file.
 std::optional<ProbeAnswers> standing(const std::string& path, const ProbeKey& key)
 {
-    auto read = read_file(path, largest_file);
+    auto read = files::read_file(path, largest_file);
     auto text = read ? *std::move(read) : std::nullopt;
     if (!text)
         return std::nullopt;
@@ -123,11 +123,11 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
     auto known = standing(path, question.key);
     if (freshness == Freshness::cached && known && is_fresh(*known, question.now))
         return from_cache(*std::move(known));
-    AH_TRY(auto lock, FileLock::try_take(lock_path), "probe");
+    AH_TRY(auto lock, files::FileLock::try_take(lock_path), "probe");
     if (!lock && freshness == Freshness::cached && known)
         return from_cache(*std::move(known));
     if (!lock) {
-        AH_TRY(auto waited_for, FileLock::take(lock_path, patience_for_probes),
+        AH_TRY(auto waited_for, files::FileLock::take(lock_path, patience_for_probes),
                "wait for another's probe");
         lock.emplace(std::move(waited_for));
         known = standing(path, question.key); // the answers of the process that held the lock
@@ -136,7 +136,8 @@ Result<std::vector<ProbeAnswer>> answer(const StateDir& state, const ProbeQuesti
     }
     ProbeAnswers found{question.key, question.now, question.ask()};
     if (std::ranges::none_of(found.answers, &ProbeAnswer::unknown))
-        (void)replace_file(path, to_json(found), 0600); // if this fails, the next run probes again
+        (void)files::replace_file(path, to_json(found),
+                                  0600); // if this fails, the next run probes again
     return std::move(found.answers);
 }
 

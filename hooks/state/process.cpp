@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/process.hpp"
 
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/deadline.hpp"
-#include "hooks/state/files.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -96,7 +96,7 @@ Result<std::optional<ProcessIdentity>> identify(pid_t pid)
 {
     if (pid <= 0)
         return std::nullopt;
-    auto read = read_file(proc_path(pid, "/stat"), 4096);
+    auto read = files::read_file(proc_path(pid, "/stat"), 4096);
     if (!read && read.error().number == ESRCH) // the process ended between open(2) and read(2)
         return std::nullopt;
     AH_TRY(const auto stat, std::move(read));
@@ -137,7 +137,7 @@ bool is_gone_within(const ProcessIdentity& process, std::chrono::milliseconds bo
 
 Result<std::string> boot_id()
 {
-    AH_TRY(auto text, read_file("/proc/sys/kernel/random/boot_id", 256), "read the boot id");
+    AH_TRY(auto text, files::read_file("/proc/sys/kernel/random/boot_id", 256), "read the boot id");
     if (!text)
         return fail_errno("read the boot id", ENOENT);
     text->erase(std::min(text->find('\n'), text->size()));

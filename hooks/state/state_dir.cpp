@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/state_dir.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
 
@@ -201,7 +201,8 @@ Result<bool> StateDir::is_used(const RunKey& key) const
         const auto mounts = namespace_of(pid, "mnt");
         if (mounts && !seen.insert(mounts->inode).second)
             continue;
-        const auto table = read_file("/proc/" + std::to_string(pid) + "/mountinfo", most_mountinfo);
+        const auto table =
+            files::read_file("/proc/" + std::to_string(pid) + "/mountinfo", files::most_mountinfo);
         const int number = table ? 0 : table.error().number;
         if (number == EINVAL || number == ESRCH)
             continue; // the process has ended
@@ -231,13 +232,13 @@ Status StateDir::drop_dead_locks() const
 {
     AH_TRY(const auto names, names_in(path_ + "/locks"), "list the locks");
     for (const std::string& name : names)
-        AH_CHECK(FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
+        AH_CHECK(files::FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
     return {}; // each lock was let go at once, which removed its file
 }
 
 Result<std::optional<Record>> StateDir::read(const RunKey& key) const
 {
-    AH_TRY(auto text, read_file(run_path(key) + "/record.json", largest_record),
+    AH_TRY(auto text, files::read_file(run_path(key) + "/record.json", largest_record),
            "read the record of run " + key.text());
     if (!text)
         return std::nullopt;
@@ -255,7 +256,7 @@ Result<std::vector<Record>> StateDir::living_in(const FileIdentity& netns) const
     AH_TRY(const auto keys, runs(), "list the runs");
     std::vector<Record> found;
     for (const RunKey& key : keys) {
-        auto text = read_file(run_path(key) + "/record.json", largest_record);
+        auto text = files::read_file(run_path(key) + "/record.json", largest_record);
         if (!text || !*text || !(*text)->contains(named))
             continue;
         auto record = parse_record(**std::move(text));
@@ -272,7 +273,7 @@ Status StateDir::write(const Record& record) const
     const std::string text = to_json(record);
     if (text.size() > largest_record) // a record that cannot be read cannot be torn down
         return fail_errno("write the record of run " + record.key, EFBIG);
-    return replace_file(run_path(key) + "/record.json", text, 0600);
+    return files::replace_file(run_path(key) + "/record.json", text, 0600);
 }
 
 Status StateDir::write_last(Record record) const
@@ -304,7 +305,7 @@ Status StateDir::archive(const Record& record) const
 
 Status StateDir::archive_refusal(const Record& record) const
 {
-    AH_CHECK(replace_file(ended_path(record), to_json(record), 0600), "archive the refusal");
+    AH_CHECK(files::replace_file(ended_path(record), to_json(record), 0600), "archive the refusal");
     return prune(path_ + "/ended", most_ended + spare_ended);
 }
 
@@ -324,7 +325,7 @@ Result<std::vector<Record>> StateDir::ended() const
     for (const std::string& name : names) {
         const std::string path = ended + "/" + name;
         struct stat file = {};
-        AH_TRY(auto text, read_file(path, largest_record));
+        AH_TRY(auto text, files::read_file(path, largest_record));
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
         // A file that cannot be read was pruned meanwhile, or a newer version wrote it.
         if (record && ::stat(path.c_str(), &file) == 0) {
@@ -345,14 +346,14 @@ Result<std::vector<Record>> StateDir::ended() const
 Result<RunLock> RunLock::take(const StateDir& state, const RunKey& key,
                               std::chrono::milliseconds bound)
 {
-    AH_TRY(auto lock, FileLock::take(state.path() + "/locks/" + key.text(), bound),
+    AH_TRY(auto lock, files::FileLock::take(state.path() + "/locks/" + key.text(), bound),
            "lock run " + key.text());
     return RunLock(std::move(lock));
 }
 
 Result<std::optional<RunLock>> RunLock::try_take(const StateDir& state, const RunKey& key)
 {
-    AH_TRY(auto lock, FileLock::try_take(state.path() + "/locks/" + key.text()),
+    AH_TRY(auto lock, files::FileLock::try_take(state.path() + "/locks/" + key.text()),
            "lock run " + key.text());
     if (!lock)
         return std::nullopt;

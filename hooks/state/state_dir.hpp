@@ -17,7 +17,7 @@
 // because the static shim uses it too.
 #pragma once
 
-#include "hooks/state/file_lock.hpp"
+#include "hooks/files/file_lock.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/record.hpp"
 
@@ -90,8 +90,8 @@ public:
     static Result<std::optional<RunLock>> try_take(const StateDir& state, const RunKey& key);
 
 private:
-    explicit RunLock(FileLock lock) : lock_(std::move(lock)) {}
-    FileLock lock_;
+    explicit RunLock(files::FileLock lock) : lock_(std::move(lock)) {}
+    files::FileLock lock_;
 };
 
 } // namespace anchorhold::state

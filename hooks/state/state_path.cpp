@@ -4,7 +4,7 @@
 // be in one place, whatever the caller's environment says.
 #include "hooks/state/state_path.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -79,7 +79,8 @@ Result<std::string> state_path_for(uid_t euid, std::string_view uid_map,
 
 Result<std::string> default_state_path()
 {
-    AH_TRY(const auto map, read_file("/proc/self/uid_map", 65536), "find the state directory");
+    AH_TRY(const auto map, files::read_file("/proc/self/uid_map", 65536),
+           "find the state directory");
     const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
     return state_path_for(::geteuid(), map.value_or(""), xdg == nullptr ? "" : xdg);
 }

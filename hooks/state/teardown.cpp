@@ -14,11 +14,11 @@
 // reason). That is the tombstone: gc comes back to it and tries again.
 #include "hooks/state/teardown.hpp"
 
+#include "hooks/files/socket_file.hpp"
 #include "hooks/state/mount_points.hpp"
 #include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
-#include "hooks/state/socket_file.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -93,7 +93,7 @@ bool has_listener(const std::string& path)
     if (!place)
         return errno != ENOENT;
     const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return connect_to_file(socket.get(), place.get()) != ECONNREFUSED;
+    return files::connect_to_file(socket.get(), place.get()) != ECONNREFUSED;
 }
 
 void note_other_boot(Record& record)

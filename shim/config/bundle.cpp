@@ -115,7 +115,7 @@ Status Bundle::check_config() const
     return {};
 }
 
-Result<state::FileLock> Bundle::lock(const state::StateDir& state) const
+Result<files::FileLock> Bundle::lock(const state::StateDir& state) const
 {
     return state::lock_bundle(state, directory_.get());
 }

@@ -4,7 +4,7 @@
 // otherwise.
 #pragma once
 
-#include "hooks/state/file_lock.hpp"
+#include "hooks/files/file_lock.hpp"
 #include "hooks/state/state_dir.hpp"
 #include "schema/error.hpp"
 #include "schema/unique_fd.hpp"
@@ -30,7 +30,7 @@ public:
     Status check_config() const;
     // Takes the bundle's lock, which runs of the same bundle take in turn; waits at most two
     // seconds (hooks/state/original.hpp).
-    Result<state::FileLock> lock(const state::StateDir& state) const;
+    Result<files::FileLock> lock(const state::StateDir& state) const;
     // Keeps the original beside config.json for that run (hooks/state/original.hpp).
     Status keep_config(const Record& record) const;
     // Puts back the original of a run of which no record is left. Returns false when none is kept.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/devices.hpp"
 
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/namespaces.hpp"
 
@@ -143,7 +143,7 @@ Status inspect_rules(const std::optional<json::View>& section, OwnUsers own_user
              "lets the container open the devices " + shown(rule.device) + "; leave it out",
              "--device, --device-cgroup-rule, --privileged"});
     }
-    if (closed || state::is_rootless())
+    if (closed || files::is_rootless())
         return {};
     into.close_devices = own_users == OwnUsers::yes;
     if (own_users == OwnUsers::no && opened.empty()) {

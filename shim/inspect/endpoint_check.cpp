@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/endpoint_check.hpp"
 
-#include "hooks/state/file_owner.hpp"
-#include "hooks/state/socket_file.hpp"
+#include "hooks/files/file_owner.hpp"
+#include "hooks/files/socket_file.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/inspect/command_user.hpp"
 
@@ -186,7 +186,7 @@ Status check_modes(const FoundSocket& found, const CommandUser& user)
     const struct stat& directory = found.directory_stat;
     const std::string shown = printable(found.path);
     if (directory.st_uid != found.socket_stat.st_uid &&
-        !state::is_owned_well(found.path, directory)) {
+        !files::is_owned_well(found.path, directory)) {
         return unavailable(shown + " belongs to uid " + std::to_string(directory.st_uid) +
                            ", neither root nor the socket's owner; chown it to root or to uid " +
                            std::to_string(found.socket_stat.st_uid));
@@ -261,7 +261,7 @@ Result<std::optional<ucred>> ask_who_serves(const FoundSocket& found)
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &full_backlog_wait,
                             sizeof full_backlog_wait) != 0)
         return fail_errno("make a socket", errno, Code::endpoint_unavailable);
-    const int number = state::connect_to_file(fd.get(), found.socket.get());
+    const int number = files::connect_to_file(fd.get(), found.socket.get());
     if (number != 0) {
         switch (number) {
         case EAGAIN: return std::nullopt;

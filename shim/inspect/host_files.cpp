@@ -159,7 +159,7 @@ HostFiles HostFiles::look(const InspectionContext& context)
         if (::stat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode))
             found.add_with_parents(path, "the engine's socket " + printable(path));
     }
-    found.mounts_ = state::read_mountinfo(read_table("/proc/self/mountinfo"));
+    found.mounts_ = files::read_mountinfo(read_table("/proc/self/mountinfo"));
     return found;
 }
 
@@ -181,10 +181,10 @@ std::vector<std::string> HostFiles::sockets_below(const std::string& directory) 
     return below;
 }
 
-std::vector<state::HostMount> HostFiles::mounts_below(const std::string& directory) const
+std::vector<files::HostMount> HostFiles::mounts_below(const std::string& directory) const
 {
-    std::vector<state::HostMount> below;
-    std::ranges::copy_if(mounts_, std::back_inserter(below), [&](const state::HostMount& mount) {
+    std::vector<files::HostMount> below;
+    std::ranges::copy_if(mounts_, std::back_inserter(below), [&](const files::HostMount& mount) {
         return is_below(mount.place, directory);
     });
     return below;

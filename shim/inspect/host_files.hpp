@@ -3,7 +3,7 @@
 // alias made by a bind mount is the same file under another name.
 #pragma once
 
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
 #include "schema/file_identity.hpp"
 #include "shim/inspect/inspection.hpp"
 
@@ -35,7 +35,7 @@ public:
     // them.
     std::vector<std::string> sockets_below(const std::string& directory) const;
     // Returns the filesystems mounted below a directory.
-    std::vector<state::HostMount> mounts_below(const std::string& directory) const;
+    std::vector<files::HostMount> mounts_below(const std::string& directory) const;
 
 private:
     void add(const std::string& path, const std::string& reason);
@@ -44,7 +44,7 @@ private:
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> reasons_;
     std::set<std::string> parents_; // directories that were looked at, with all above them
     std::vector<std::string> sockets_;
-    std::vector<state::HostMount> mounts_;
+    std::vector<files::HostMount> mounts_;
 };
 
 } // namespace anchorhold::inspect

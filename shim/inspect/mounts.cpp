@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/mounts.hpp"
 
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/command_user.hpp"
@@ -69,7 +69,7 @@ Surroundings surroundings(const Mount& mount, const Container& container)
             .host_root = container.host_root,
             .own_users = container.own_users && !mount.is_idmapped(),
             .own_cgroups = container.own_cgroups,
-            .delegated = state::is_rootless(),
+            .delegated = files::is_rootless(),
             .sys_is_read_only = container.makes_read_only(place + "/sys")};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/options.hpp"
 
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 
 #include <cstdlib>
 
@@ -17,7 +17,7 @@ void inspect_options(const words::Invocation& call, Inspection& into)
             into.other_channels.push_back(where + ": the caller's keys (keyrings(7))");
             break;
         case words::Verdict::opens_devices:
-            if (!state::is_rootless()) { // see inspect_rules
+            if (!files::is_rootless()) { // see inspect_rules
                 into.voids.push_back({where, in_quotes(option.value, 64) +
                                                  " leaves the host's devices open whatever "
                                                  "linux.resources.devices says; leave it out"});

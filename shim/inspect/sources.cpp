@@ -2,7 +2,7 @@
 // Judges what a container gets to see when a path of the host is mounted into it.
 #include "shim/inspect/sources.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config/normal_path.hpp"
@@ -232,7 +232,7 @@ bool hands_over_broker(const Opened& opened, const InspectionContext& context)
 
 // Inspects a filesystem that comes along with a source; its mount point is as good as a source. It
 // counts as writable: "ro" of a recursive bind mount does not reach below (mount(8)).
-void inspect_below(const Source& source, const state::HostMount& mount,
+void inspect_below(const Source& source, const files::HostMount& mount,
                    const InspectionContext& context, const HostFiles& host,
                    std::vector<std::string>& doors, Inspection& into)
 {
@@ -292,7 +292,7 @@ void inspect_directory(const Source& source, const Opened& opened, const Inspect
     if (!is_root(source) && !is_channel(opened.filesystem))
         add_new(doors, doors_in(opened));
     if (source.recursive) {
-        for (const state::HostMount& mount : host.mounts_below(opened.path))
+        for (const files::HostMount& mount : host.mounts_below(opened.path))
             inspect_below(source, mount, context, host, doors, into);
     }
     report_doors(source, doors, into);
@@ -308,7 +308,7 @@ void remember(const Source& source, const std::string& path, const FileIdentity&
         into.sources.push_back({source.where,
                                 is_root(source) ? "/" : config::normal_path(source.destination),
                                 identity});
-    } else if (const Status owned = state::check_owned_path(path, "", Code::invalid_request);
+    } else if (const Status owned = files::check_owned_path(path, "", Code::invalid_request);
                !owned) {
         into.advice.push_back(source.where +
                               ": can be replaced before it is mounted: " + owned.error().what);

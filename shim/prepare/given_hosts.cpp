@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/prepare/given_hosts.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/open_inside.hpp"
+#include "hooks/files/open_inside.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config/normal_path.hpp"
@@ -38,7 +38,7 @@ std::string text_of_file(const UniqueFd& file, const std::string& path)
     struct stat found = {};
     if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode))
         return {};
-    return state::read_all(file.get(), most_hosts, path).value_or("");
+    return files::read_all(file.get(), most_hosts, path).value_or("");
 }
 
 // Says whether the descriptor is of what was looked at as the source of that place.
@@ -68,7 +68,7 @@ std::string given_hosts(json::View config, const std::string& rootfs,
     const UniqueFd root(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!source.empty() || !was_looked_at(root, "/", looked_at))
         return {};
-    return text_of_file(state::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
+    return text_of_file(files::open_inside(root.get(), path, O_RDONLY | O_NONBLOCK), path);
 }
 
 } // namespace anchorhold::prepare

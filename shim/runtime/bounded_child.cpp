@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/runtime/bounded_child.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 #include "shim/runtime/child.hpp"
 #include "shim/runtime/runtime.hpp"
 
@@ -205,7 +205,7 @@ Result<std::string> find_on_path(std::string_view name)
         const std::size_t length = std::min(path.find(':'), path.size());
         std::string file = std::string(path.substr(0, length)) + "/" + std::string(name);
         if (file.starts_with('/') && is_program(file)) {
-            AH_CHECK(state::check_owned_path(file, name, Code::delegate_failed));
+            AH_CHECK(files::check_owned_path(file, name, Code::delegate_failed));
             return file;
         }
         if (length == path.size())

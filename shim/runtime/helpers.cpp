@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/runtime/helpers.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 
 #include <array>
 #include <cerrno>
@@ -22,7 +22,7 @@ Result<std::string> find_one(const std::string& bin, const std::string& room,
         if (::realpath(place.c_str(), resolved.data()) == nullptr)
             continue;
         std::string path = resolved.data();
-        AH_CHECK(state::check_owned_path(path, name, Code::network_setup_failed), "find " + name);
+        AH_CHECK(files::check_owned_path(path, name, Code::network_setup_failed), "find " + name);
         return path;
     }
     return fail(Code::network_setup_failed, "find " + name + ": neither in " + bin +

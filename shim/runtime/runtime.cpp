@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/runtime/runtime.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 
 #include <cerrno>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ Status check_fit(const std::string& path, Code code)
         return fail(code,
                     "runtime " + in_quotes(path) + " is anchorhold itself; name runc or crun");
     }
-    return state::check_owned_path(path, "runtime", code);
+    return files::check_owned_path(path, "runtime", code);
 }
 
 Result<std::string> named(const std::string& path, Code code)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tools/ctr_trial.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 
 #include <cerrno>
@@ -24,10 +24,10 @@ public:
 
     Status make_root(const std::string& relay) const
     {
-        AH_TRY(const auto content, state::read_file(relay, most_relay), "read the relay");
+        AH_TRY(const auto content, files::read_file(relay, most_relay), "read the relay");
         if (::mkdir(root_.c_str(), 0755) != 0)
             return fail_errno("make " + root_, errno);
-        return state::replace_file(root_ + "/verify", content.value_or(""), 0555);
+        return files::replace_file(root_ + "/verify", content.value_or(""), 0555);
     }
     Result<runtime::Answer> run(const std::string& program) const
     {

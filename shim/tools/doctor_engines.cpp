@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tools/doctor_engines.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 #include "schema/engine/file.hpp"
 #include "schema/engine/summary.hpp"
 #include "shim/runtime/bounded_child.hpp"
@@ -45,7 +45,7 @@ engine::Layering layering_by(engine::Engine engine, const std::string& program)
 {
     if (engine != engine::Engine::containerd)
         return engine::Layering::merged;
-    if (program.empty() || !state::check_owned_path(program, "program", Code::delegate_failed))
+    if (program.empty() || !files::check_owned_path(program, "program", Code::delegate_failed))
         return engine::Layering::replaced;
     const auto said = runtime::run_quietly(program, {"--version"});
     return engine::layering_of(said ? said->text : "");

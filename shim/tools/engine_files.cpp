@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tools/engine_files.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/engine/file.hpp"
 #include "schema/engine/hook.hpp"
 
@@ -41,7 +41,7 @@ public:
         const fs::path real = fs::canonical(path, error);
         if (error == std::errc::no_such_file_or_directory)
             return false;
-        auto text = state::read_file(error ? path : real.string(), most_engine_config);
+        auto text = files::read_file(error ? path : real.string(), most_engine_config);
         if (!text) {
             read_.errors.push_back(std::move(text).error());
         } else if (*text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tools/handler_program.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 #include "shim/runtime/bounded_child.hpp"
 
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ engine::HandlerFacts facts_of_program(const engine::Handler& handler)
         facts.standing = engine::ProgramIs::missing;
     } else if (file.st_dev != self.st_dev || file.st_ino != self.st_ino) {
         facts.standing = engine::ProgramIs::other;
-    } else if (auto owned = state::check_owned_path(program, "program", Code::delegate_failed);
+    } else if (auto owned = files::check_owned_path(program, "program", Code::delegate_failed);
                !owned) {
         facts.standing = engine::ProgramIs::unsafe;
         facts.why = std::move(owned).error().what;

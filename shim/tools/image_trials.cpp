@@ -3,7 +3,7 @@
 // is asked, and nothing of the host's is bound.
 #include "shim/tools/image_trials.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 
 #include <ctime>
 #include <filesystem>
@@ -69,7 +69,7 @@ public:
 
     Status import(const std::string& relay)
     {
-        AH_TRY(const auto content, state::read_file(relay, most_relay), "read the relay");
+        AH_TRY(const auto content, files::read_file(relay, most_relay), "read the relay");
         AH_TRY(const UniqueFd archive,
                runtime::file_in_memory(archive_of(inside, content.value_or(""))));
         made_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/import/import.hpp"
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/tools/tool_list.hpp"
 
@@ -23,7 +23,7 @@ Result<int> tool_import(const Session& /*session*/, const ToolCall& call, ToolOu
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return fail_errno("open " + named, errno, Code::invalid_request);
-    AH_TRY(std::string text, state::read_all(file.get(), most_rules_text, named));
+    AH_TRY(std::string text, files::read_all(file.get(), most_rules_text, named));
     AH_TRY(const imports::Imported imported, imports::import_policy(call.from, std::move(text)),
            named);
     output.text = imported.policy;

@@ -3,7 +3,7 @@
 
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
-#include "schema/notice.hpp"
+#include "schema/render.hpp"
 #include "schema/rules/hosts_file.hpp"
 #include "shim/runtime/ask_hook.hpp"
 

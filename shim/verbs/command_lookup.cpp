@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/command_lookup.hpp"
 
-#include "hooks/state/open_inside.hpp"
+#include "hooks/files/open_inside.hpp"
 #include "schema/unique_fd.hpp"
 #include "shim/config/view.hpp"
 
@@ -24,7 +24,7 @@ enum class FileKind : std::uint8_t {
 
 UniqueFd open_below(int root, const std::string& path, std::uint64_t flags)
 {
-    return state::open_inside(root, path, flags | O_PATH);
+    return files::open_inside(root, path, flags | O_PATH);
 }
 
 // Says whether the path breaks off at a link that leads nowhere. /proc/self is such a link for

@@ -108,7 +108,7 @@ Status finish_stale_run(const state::StateDir& state, std::string_view mark)
 // Puts the original back in place of a stale edit. First the run's record is asked; where there is
 // none, the original itself says whose it is. Returns false when nothing could be put back.
 Result<bool> heal(const state::StateDir& state, const config::Bundle& bundle, std::string_view mark,
-                  std::optional<state::FileLock>& lock)
+                  std::optional<files::FileLock>& lock)
 {
     lock.reset(); // teardown takes it
     AH_CHECK(finish_stale_run(state, mark));
@@ -122,7 +122,7 @@ Result<bool> heal(const state::StateDir& state, const config::Bundle& bundle, st
 // The result of a turn at the bundle.
 struct TurnAtBundle {
     Result<prepare::AskedRun> asked;     // an Error: config.json could not be read
-    std::optional<state::FileLock> lock; // held while config.json is being edited
+    std::optional<files::FileLock> lock; // held while config.json is being edited
     bool edited = false;                 // the file is ours already, of this very run
 };
 
@@ -139,7 +139,7 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
         if (!bundle)
             return TurnAtBundle{std::unexpected(std::move(bundle).error()), {}, false};
         // Without a lock a config.json that changes is still noticed.
-        std::optional<state::FileLock> lock;
+        std::optional<files::FileLock> lock;
         if (there && *there) {
             if (auto taken = bundle->lock(**there))
                 lock.emplace(*std::move(taken));
@@ -275,7 +275,7 @@ Result<int> run_with_names(const Session& session, const state::StateDir& state,
 struct Admitted {
     prepare::PreparedRun run;
     state::StateDir state;
-    std::optional<state::FileLock> turn; // held while config.json is being edited
+    std::optional<files::FileLock> turn; // held while config.json is being edited
     Record record;                       // as claimed
 };
 

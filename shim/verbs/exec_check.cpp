@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/exec_check.hpp"
 
-#include "hooks/state/file_owner.hpp"
-#include "hooks/state/files.hpp"
+#include "hooks/files/file_owner.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/file_identity.hpp"
 #include "shim/edit/exec_process.hpp"
@@ -45,8 +45,8 @@ Result<bool> has_hosts_root(const Record& record)
            state::namespace_of(static_cast<pid_t>(record.init.pid), "user"));
     AH_TRY(const FileIdentity ours, state::namespace_of(0, "user"));
     const std::string map = "/proc/" + std::to_string(record.init.pid) + "/uid_map";
-    AH_TRY(const auto ids, state::read_file(map, most_read));
-    return users == ours || !ids || state::maps_host_root(*ids);
+    AH_TRY(const auto ids, files::read_file(map, most_read));
+    return users == ours || !ids || files::maps_host_root(*ids);
 }
 
 // Adds what voids the posture and is not in the record.
@@ -56,7 +56,7 @@ Status find_voids(const Record& record, const std::string& process,
     AH_TRY(const std::string names, edit::voiding_capabilities_in(process));
     const bool may_be_root = user.host_uid == 0 || user.takes_any_uid;
     const std::string table = "/proc/" + std::to_string(record.init.pid) + "/mountinfo";
-    AH_TRY(const auto mounts, state::read_file(table, most_read), "look at the container's mounts");
+    AH_TRY(const auto mounts, files::read_file(table, most_read), "look at the container's mounts");
     const std::string place =
         may_be_root && mounts ? writable_kernel_files(*mounts) : std::string();
     if (names.empty() && place.empty())

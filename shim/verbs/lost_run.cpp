@@ -4,7 +4,7 @@
 // copy of the bundle's (libcrun, container.c). Our edit put the mark there before they read it.
 #include "shim/verbs/lost_run.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/request.hpp"
 #include "shim/config/view.hpp"
 
@@ -29,7 +29,7 @@ bool has_label(json::View state)
 // the word stands in it: whose it is cannot be known.
 Result<bool> has_mark(const std::string& path)
 {
-    AH_TRY(auto text, state::read_file(path, most_kept), "look at what the runtime keeps");
+    AH_TRY(auto text, files::read_file(path, most_kept), "look at what the runtime keeps");
     if (!text || text->find(mark_annotation) == std::string::npos)
         return false;
     json::Limits limits;

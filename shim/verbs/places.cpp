@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/places.hpp"
 
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 
 #include <array>
 #include <cerrno>
@@ -47,7 +47,7 @@ std::optional<UniqueFd> open_mapped_roots(const std::string& path, json::View co
 {
     const std::size_t name = path.find_last_of('/') + 1;
     const auto parent =
-        state::open_owned_path(path.substr(0, name), "the bundle", Code::invalid_request);
+        files::open_owned_path(path.substr(0, name), "the bundle", Code::invalid_request);
     if (!parent)
         return std::nullopt;
     UniqueFd directory(::openat(parent->get(), path.c_str() + name,
@@ -65,7 +65,7 @@ std::optional<UniqueFd> open_mapped_roots(const std::string& path, json::View co
 Status check_bundle_place(const config::Bundle& bundle, const std::string& path, json::View config)
 {
     AH_TRY(const std::string absolute, absolute_path(path), "the bundle");
-    auto judged = state::open_owned_path(absolute, "the bundle", Code::invalid_request);
+    auto judged = files::open_owned_path(absolute, "the bundle", Code::invalid_request);
     if (!judged) {
         auto mapped = open_mapped_roots(absolute, config);
         if (!mapped)
@@ -84,7 +84,7 @@ Status check_state_place(const std::string& path)
 {
     AH_TRY(const std::string absolute, absolute_path(path), "the state directory");
     const auto owned =
-        state::check_owned_path(absolute, "the state directory", Code::network_setup_failed);
+        files::check_owned_path(absolute, "the state directory", Code::network_setup_failed);
     return owned || owned.error().number == ENOENT ? Status() : owned;
 }
 

@@ -8,7 +8,7 @@
 // failed (ctr and dockerd leave the container created).
 #include "shim/verbs/start.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
 #include "schema/file_identity.hpp"
@@ -35,7 +35,7 @@ Result<std::string> strays(const Record& record)
     const std::size_t engines =
         record.network && !own_link ? record.network->links.size() : std::size_t{0};
     const std::string path = "/proc/" + std::to_string(record.init.pid) + "/net/dev";
-    AH_TRY(const auto table, state::read_file(path, most_interfaces),
+    AH_TRY(const auto table, files::read_file(path, most_interfaces),
            "look at the container's network");
     if (!table)
         return std::string();

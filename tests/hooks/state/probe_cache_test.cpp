@@ -142,7 +142,7 @@ TEST_CASE("while one probes, the others take the standing answer however old")
     Host host;
     host.answers = {isolates, cannot_relay};
     host.tell(state, 1000);
-    const auto prober = FileLock::try_take(state.path() + "/locks/probes");
+    const auto prober = files::FileLock::try_take(state.path() + "/locks/probes");
     REQUIRE(prober);
     REQUIRE(*prober);
     CHECK(host.tell(state, 5000) == cached(host.answers));

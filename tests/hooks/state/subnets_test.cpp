@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/subnets.hpp"
 #include "tests/hooks/state/runs.hpp"
 
@@ -330,7 +330,7 @@ TEST_CASE("eight processes that reserve at once never share a subnet")
                 const auto number = static_cast<std::uint64_t>(process * each + run) * 64;
                 got += reserved(state, key_of(number), "10.0.0.0/21") + "\n";
             }
-            const auto written = replace_file(scratch / std::to_string(process), got, 0600);
+            const auto written = files::replace_file(scratch / std::to_string(process), got, 0600);
             ::_exit(written ? 0 : 1);
         }
         children.push_back(child);

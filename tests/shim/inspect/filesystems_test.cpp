@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/inspect/filesystems.hpp"
 
-#include "hooks/state/files.hpp"
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "tests/shim/inspect/seen.hpp"
 
 #include <doctest/doctest.h>
@@ -42,9 +42,9 @@ const std::string own_users =
 // Returns where a filesystem of that type is mounted on this machine; empty where it is not.
 std::string place_of(const std::string& type)
 {
-    const auto table = state::read_file("/proc/self/mountinfo", state::most_mountinfo);
+    const auto table = files::read_file("/proc/self/mountinfo", files::most_mountinfo);
     REQUIRE(table.has_value());
-    for (const state::HostMount& mount : state::read_mountinfo(table->value_or("")))
+    for (const files::HostMount& mount : files::read_mountinfo(table->value_or("")))
         if (mount.type == type && ::access(mount.place.c_str(), F_OK) == 0)
             return mount.place;
     return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/file_lock.hpp"
+#include "hooks/files/file_lock.hpp"
 #include "tests/shim/scratch.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 namespace anchorhold::file_lock_test {
 
-using namespace state;
+using namespace files;
 namespace {
 
 std::optional<FileLock> try_take(const std::string& path)

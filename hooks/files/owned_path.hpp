@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 // Opens (O_PATH) what lies at an absolute path. Refuses a path that is not absolute, and one of
 // which anybody but root (or our euid) can write a component. `what` begins the error's sentence,
@@ -16,4 +16,4 @@ Result<UniqueFd> open_owned_path(const std::string& path, std::string_view what,
 // Judges the same for what another program will open by that path.
 Status check_owned_path(const std::string& path, std::string_view what, Code code);
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

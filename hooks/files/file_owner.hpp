@@ -10,7 +10,7 @@
 
 struct stat; // NOLINT(readability-identifier-naming): the system's name
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 // Says whether the host's root has an id in a user namespace; `uid_map` is the text of its
 // /proc/PID/uid_map.
@@ -21,4 +21,4 @@ bool is_rootless();
 // Says whether root or we own a file. `file` is what lstat(2) says about `path`.
 bool is_owned_well(const std::string& path, const struct stat& file);
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/socket_file.hpp"
+#include "hooks/files/socket_file.hpp"
 
 #include <cerrno>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 int connect_to_file(int socket, int place)
 {
@@ -21,4 +21,4 @@ int connect_to_file(int socket, int place)
     return number;
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

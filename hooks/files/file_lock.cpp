@@ -4,7 +4,7 @@
 // nothing. So after flock(2) the name is looked up again: it must still lead to the locked inode.
 // If it does not, everything is tried again from the start. Only the holder removes the file, so
 // once name and inode agree, they agree until the holder is done.
-#include "hooks/state/file_lock.hpp"
+#include "hooks/files/file_lock.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 namespace {
 
 constexpr std::chrono::milliseconds asking_interval(2);
@@ -66,4 +66,4 @@ FileLock::~FileLock()
         (void)::unlink(path_.c_str()); // if it stays, the next holder uses it again
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

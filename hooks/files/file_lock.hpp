@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 // The lock is held until the object is destroyed. Its file has mode 0600 and must be in a directory
 // that nobody else can enter: anybody who can open a file can flock(2) it, and hold it for ever.
@@ -29,4 +29,4 @@ private:
     std::string path_;
 };
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

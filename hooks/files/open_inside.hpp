@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 // Opens a path of the container below its root `root` (openat2(2), RESOLVE_IN_ROOT): links lead
 // where they lead inside. No link of /proc is followed. O_CLOEXEC is added. The result is empty,
 // with errno, where that fails.
 UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags);
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -10,9 +10,9 @@
 //    file. Root inside has that capability over a file whose owner has an id inside. Nobody inside
 //    has it over a file whose owner has none. So we open the file with O_NOATIME: if that is
 //    denied, the owner has no id inside.
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 namespace {
 
 constexpr uid_t overflow_uid = 65534; // the default of kernel.overflowuid
@@ -71,4 +71,4 @@ bool is_owned_well(const std::string& path, const struct stat& file)
     return file.st_uid == overflow_uid && is_rootless() && has_no_id(path, file);
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/open_inside.hpp"
+#include "hooks/files/open_inside.hpp"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags)
 {
@@ -16,4 +16,4 @@ UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags)
     return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

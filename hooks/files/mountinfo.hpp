@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 struct HostMount {
     std::string place; // the path on which it is mounted
@@ -23,4 +23,4 @@ std::vector<HostMount> read_mountinfo(std::string_view table);
 // Says whether the mount keeps the network namespace with that inode number alive.
 bool keeps_netns(const HostMount& mount, std::uint64_t inode);
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 namespace anchorhold::owner_test {
 
-using namespace state;
+using namespace files;
 namespace {
 
 bool write_to(const char* path, const std::string& text)

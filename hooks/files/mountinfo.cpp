@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 namespace {
 
 // Removes the next word and the separator behind it from `text`. Returns the word.
@@ -69,4 +69,4 @@ bool keeps_netns(const HostMount& mount, std::uint64_t inode)
     return mount.type == "nsfs" && mount.root == "net:[" + std::to_string(inode) + "]";
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 #include "shim/inspect/inspection.hpp"
 #include "tests/shim/scratch.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace anchorhold::owned_path_test {
 
-using namespace state;
+using namespace files;
 namespace {
 
 std::string judge(const std::string& path)

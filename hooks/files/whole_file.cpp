@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/files.hpp"
+#include "hooks/files/whole_file.hpp"
 
 #include "schema/unique_fd.hpp"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 namespace {
 
 Status write_all(int fd, std::string_view text, const std::string& path)
@@ -77,4 +77,4 @@ Status replace_file(const std::string& path, std::string_view text, mode_t mode)
     return {};
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

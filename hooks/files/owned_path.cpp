@@ -3,9 +3,9 @@
 // something else in its place. Each component is opened and then looked at through its descriptor,
 // so what was judged at the end is what the caller gets: with two look-ups by name, a file could
 // be read by its first name and judged by its second.
-#include "hooks/state/owned_path.hpp"
+#include "hooks/files/owned_path.hpp"
 
-#include "hooks/state/file_owner.hpp"
+#include "hooks/files/file_owner.hpp"
 
 #include <array>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 namespace {
 
@@ -137,4 +137,4 @@ Status check_owned_path(const std::string& path, std::string_view what, Code cod
     return {};
 }
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

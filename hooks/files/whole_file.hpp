@@ -10,7 +10,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace anchorhold::state {
+namespace anchorhold::files {
 
 // Returns the text of the file, or nullopt when there is no such file. Refuses a file of more than
 // `limit` bytes (EFBIG). A symbolic link is not followed.
@@ -23,4 +23,4 @@ Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
 // process may write at a time: the caller holds the run's lock, or another of ours.
 Status replace_file(const std::string& path, std::string_view text, mode_t mode);
 
-} // namespace anchorhold::state
+} // namespace anchorhold::files

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hooks/state/mountinfo.hpp"
+#include "hooks/files/mountinfo.hpp"
 
 #include <doctest/doctest.h>
 
 namespace anchorhold::mountinfo_test {
 
-using namespace state;
+using namespace files;
 
 TEST_CASE("the mount table is read in its order, with blanks and optional fields")
 {
