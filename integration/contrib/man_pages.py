@@ -173,7 +173,7 @@ def _(_):
     assert complete("import", "--") == ["--from", "--help"]
     assert complete("verify", "cont") == ["containerd"]
     assert complete("gc", "") == ["--dry-run", "--help"]
-    assert complete("runs", "--") == ["--json", "--help"]
+    assert complete("runs", "--") == ["--ended", "--json", "--help"]
 
 
 @case("directories and files where those belong")

@@ -145,7 +145,7 @@ list_mounts='awk "{ print \$5 }" /proc/self/mountinfo | sort'
 bundle mounts "$(asks_for model)" sh -c "$list_mounts"
 with_us=$(in_cell mounts)
 more=$(without_us mounts . | diff - <(echo "$with_us") | grep '^>' |
-    grep -vE '^> /dev/anchorhold/(relay|run|endpoint/model)$')
+    grep -vE '^> /dev/anchorhold/(README|relay|run|endpoint/model)$')
 check "no other host path is mounted" same "" "$more"
 bundle sights "$(asks_for model)" sh -c "find $directory"
 check "the socket's directory holds the socket alone" same 2 "$(in_cell sights | wc -l)"

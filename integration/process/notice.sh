@@ -60,7 +60,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 bundle filtered '.annotations = {"dev.anchorhold.egress": "allowlist",
     "dev.anchorhold.allow": "192.0.2.7:5432, 198.51.100.0/24"}' sh -c 'cat "$ANCHORHOLD_README"'
 check "a filtered one is told its list" contains "$(in_cell filtered)" \
-    "  192.0.2.7:5432 tcp
+    "  192.0.2.7/32 tcp 5432
   198.51.100.0/24 tcp 443"
 check "nothing is left" nothing_left
 finish

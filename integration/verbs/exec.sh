@@ -56,7 +56,7 @@ names() { sed -n 's/=.*//p' | sort | grep -v '^HOME$'; }
 check "control: proxies come in by an engine's process" \
     same 5 "$(by_file "$plain_runtime" control . env | proxies)"
 check "R24 an engine's process is rid of its proxies" same 0 "$(by_file "$runtime" cell . env | proxies)"
-check "the rest of its environment stays, the profile's comes" same $'B\nPATH\nTOLD' \
+check "the rest of its environment stays, the profile's comes" same $'ANCHORHOLD_README\nB\nPATH\nTOLD' \
     "$(by_file "$runtime" cell . env | names)"
 check "the engine's file is as it was" sha256sum --quiet -c "$lab/process.sum"
 check "control: network capabilities come in by an engine's process" \

@@ -15,7 +15,11 @@ namespace {
 Result<std::string> find_one(const std::string& bin, const std::string& room,
                              const std::string& name)
 {
-    const std::array<std::string, 2> places{bin + "/../libexec/anchorhold/" + name,
+    // As `meson install` puts them: absolute, or relative to our own directory.
+    constexpr std::string_view configured = ANCHORHOLD_HELPERS;
+    const std::string installed =
+        (configured.starts_with('/') ? "" : bin + "/") + std::string(configured);
+    const std::array<std::string, 2> places{installed + "/" + name,
                                             bin + "/../" + room + "/" + name};
     for (const std::string& place : places) {
         std::array<char, PATH_MAX> resolved{};
@@ -25,9 +29,9 @@ Result<std::string> find_one(const std::string& bin, const std::string& room,
         AH_CHECK(files::check_owned_path(path, name, Code::network_setup_failed), "find " + name);
         return path;
     }
-    return fail(Code::network_setup_failed, "find " + name + ": neither in " + bin +
-                                                "/../libexec/anchorhold nor in " + bin + "/../" +
-                                                room + "; install it there");
+    return fail(Code::network_setup_failed, "find " + name + ": neither in " + installed +
+                                                " nor in " + bin + "/../" + room +
+                                                "; install it there");
 }
 
 } // namespace

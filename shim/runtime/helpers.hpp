@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs that belong to this one. They are found beside it and nowhere else, so that no PATH
-// can replace them: from /proc/self/exe in ../libexec/anchorhold/, else in the build tree's
-// ../hooks and ../relay.
+// can replace them: from /proc/self/exe where the build was told to install them, usually
+// ../libexec/anchorhold/, else in the build tree's ../hooks and ../relay.
 #pragma once
 
 #include "schema/error.hpp"

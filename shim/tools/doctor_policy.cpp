@@ -2,6 +2,7 @@
 #include "shim/tools/doctor_policy.hpp"
 
 #include "schema/decide.hpp"
+#include "schema/path_words.hpp"
 #include "schema/request.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 
@@ -52,7 +53,7 @@ Status reach(const Endpoint& endpoint, const Request& request)
     return {};
 }
 
-// Judges one endpoint. `written` is as in the policy, `filled` has {id} filled in.
+// Judges one endpoint. `written` is as in the policy, `filled` has the container's id filled in.
 void judge_endpoint(const Endpoint& written, const Endpoint& filled, const Request& request,
                     ProfileState& state)
 {
@@ -62,17 +63,11 @@ void judge_endpoint(const Endpoint& written, const Endpoint& filled, const Reque
         return;
     const bool waits = found.error().what.ends_with("; start the broker first") &&
                        (socket == nullptr || may_come(socket->path));
-    std::string says = found.error().what;
-    if (waits && target_text(written.to) != target_text(filled.to)) {
-        if (!socket->path.contains('{'))
-            return; // each run has a socket of its own, which nobody asks for now
-        says = "endpoint " + filled.name + ": " + printable(target_text(written.to)) +
-               " has braces that stay; only {id} is filled in";
-    }
-    if (!waits || says != found.error().what)
-        state.fit = false;
+    if (waits && has_path_words(target_text(written.to)))
+        return; // each run has a socket of its own, which nobody asks for now
+    state.fit = state.fit && waits;
     if (state.says.empty() || !state.fit)
-        state.says = std::move(says);
+        state.says = found.error().what;
 }
 
 Result<Request> resolve_alone(const Policy& policy, const std::string& name)

@@ -30,10 +30,10 @@ struct ToolOption {
 };
 
 constexpr std::array tool_options{
-    ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
-    ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},
     ToolOption{'e', "--ended", "", "list the runs that ended or were refused, a day long", nullptr,
                &ToolCall::ended},
+    ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
+    ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},
     ToolOption{'b', "--bundle", "DIR", "the bundle (default: the working directory)",
                &ToolCall::bundle, nullptr},
     ToolOption{'a', "--bundle", "DIR",
