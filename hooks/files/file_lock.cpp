@@ -49,12 +49,18 @@ Result<std::optional<FileLock>> FileLock::try_take(const std::string& path)
 // forwards signals. inotify(7) reports that a file is closed before its lock is gone.
 Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds bound)
 {
-    const auto end = std::chrono::steady_clock::now() + bound;
-    for (;;) {
+    using Clock = std::chrono::steady_clock;
+    auto end = Clock::now() + bound;
+    for (ino_t holder = 0;;) {
         AH_TRY(auto lock, try_take(path), "take the lock");
         if (lock)
             return *std::move(lock);
-        if (std::chrono::steady_clock::now() >= end)
+        struct stat file = {};
+        if (::lstat(path.c_str(), &file) == 0 && file.st_ino != holder) {
+            holder = file.st_ino; // each holder makes the file anew
+            end = Clock::now() + bound;
+        }
+        if (Clock::now() >= end)
             return fail_errno("wait for the lock " + path, ETIMEDOUT);
         std::this_thread::sleep_for(asking_interval);
     }

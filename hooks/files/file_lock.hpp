@@ -17,7 +17,8 @@ class [[nodiscard]] FileLock {
 public:
     // Takes the lock without waiting. Returns nullopt when somebody else holds it.
     static Result<std::optional<FileLock>> try_take(const std::string& path);
-    // Takes the lock, and waits for it no longer than `bound`. The error is then ETIMEDOUT.
+    // Takes the lock, and waits no longer than `bound` for one holder: while others take their
+    // turns, it goes on waiting. The error is then ETIMEDOUT.
     static Result<FileLock> take(const std::string& path, std::chrono::milliseconds bound);
     FileLock(FileLock&&) noexcept = default;
     FileLock& operator=(FileLock&&) = delete;

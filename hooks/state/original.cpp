@@ -236,7 +236,7 @@ Result<files::FileLock> lock_bundle(const StateDir& state, int directory)
     return files::FileLock::take(
         state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
             std::to_string(bundle.st_ino),
-        std::chrono::seconds(10)); // on a slow host six in line take seconds
+        std::chrono::seconds(10));
 }
 
 Status replace_config(int directory, const std::string& expected, const std::string& text)

@@ -17,8 +17,8 @@
 
 namespace anchorhold::state {
 
-// Takes the lock of a bundle, which is held from reading config.json to replacing it. Waits for it
-// at most ten seconds. The lock is a file below STATE/locks and not the bundle's directory, because
+// Takes the lock of a bundle, which is held from reading config.json to replacing it. Waits for
+// each holder at most ten seconds. The lock is a file below STATE/locks and not the bundle's directory, because
 // anybody who can open that directory could hold a lock on it for ever. The caller keeps
 // `directory`.
 Result<files::FileLock> lock_bundle(const StateDir& state, int directory);

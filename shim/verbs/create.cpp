@@ -34,7 +34,7 @@ namespace anchorhold::verbs {
 namespace {
 
 constexpr std::size_t swept_at_create = 8;
-constexpr int most_turns = 2000; // ten seconds
+constexpr int most_turns = 2000; // ten seconds behind one neighbour
 constexpr useconds_t turn_microseconds = 5000;
 
 // Says whether this container is left alone whatever its config.json says.
@@ -134,6 +134,7 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
     // A container that is left alone makes no state directory.
     const auto there = state::StateDir::existing(session.state_path);
     bool healed = false;
+    std::string neighbour;
     for (int turn = 0;; ++turn) {
         auto bundle = prepare::open_bundle(path);
         if (!bundle)
@@ -170,6 +171,10 @@ Result<TurnAtBundle> take_turn(const Session& session, const ContainerId& id)
                         "annotation dev.anchorhold.run is written by anchorhold alone; remove it "
                         "(no original of config.json was kept for it; podman's precreate hook and "
                         "this runtime are not for the same container)");
+        }
+        if (neighbour != *asked.mark) { // they take their turns, so ours comes
+            neighbour = *asked.mark;
+            turn = 0;
         }
         lock.reset(); // the neighbour's hook needs it
         ::usleep(turn_microseconds);
