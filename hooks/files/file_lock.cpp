@@ -27,6 +27,13 @@ bool leads_to(const std::string& path, int fd)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+// Numbers of inodes come again; the time of the making does not.
+bool is_same(const struct stat& one, const struct stat& other)
+{
+    return one.st_ino == other.st_ino && one.st_ctim.tv_sec == other.st_ctim.tv_sec &&
+           one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
+}
+
 } // namespace
 
 Result<std::optional<FileLock>> FileLock::try_take(const std::string& path)
@@ -49,15 +56,28 @@ Result<std::optional<FileLock>> FileLock::try_take(const std::string& path)
 // forwards signals. inotify(7) reports that a file is closed before its lock is gone.
 Result<FileLock> FileLock::take(const std::string& path, std::chrono::milliseconds bound)
 {
+    return wait(path, bound, Patience::altogether);
+}
+
+Result<FileLock> FileLock::take_in_turn(const std::string& path, std::chrono::milliseconds bound)
+{
+    return wait(path, bound, Patience::with_each);
+}
+
+Result<FileLock> FileLock::wait(const std::string& path, std::chrono::milliseconds bound,
+                                Patience patience)
+{
     using Clock = std::chrono::steady_clock;
     auto end = Clock::now() + bound;
-    for (ino_t holder = 0;;) {
+    struct stat holders = {};
+    for (;;) {
         AH_TRY(auto lock, try_take(path), "take the lock");
         if (lock)
             return *std::move(lock);
         struct stat file = {};
-        if (::lstat(path.c_str(), &file) == 0 && file.st_ino != holder) {
-            holder = file.st_ino; // each holder makes the file anew
+        if (patience == Patience::with_each && ::lstat(path.c_str(), &file) == 0 &&
+            !is_same(file, holders)) {
+            holders = file; // each holder makes the file anew
             end = Clock::now() + bound;
         }
         if (Clock::now() >= end)

@@ -17,14 +17,19 @@ class [[nodiscard]] FileLock {
 public:
     // Takes the lock without waiting. Returns nullopt when somebody else holds it.
     static Result<std::optional<FileLock>> try_take(const std::string& path);
-    // Takes the lock, and waits no longer than `bound` for one holder: while others take their
-    // turns, it goes on waiting. The error is then ETIMEDOUT.
+    // Takes the lock, and waits for it no longer than `bound`. The error is then ETIMEDOUT.
     static Result<FileLock> take(const std::string& path, std::chrono::milliseconds bound);
+    // Takes the lock, and waits no longer than `bound` for one holder: while others take their
+    // turns, it goes on waiting.
+    static Result<FileLock> take_in_turn(const std::string& path, std::chrono::milliseconds bound);
     FileLock(FileLock&&) noexcept = default;
     FileLock& operator=(FileLock&&) = delete;
     ~FileLock();
 
 private:
+    enum class Patience : bool { altogether, with_each };
+    static Result<FileLock> wait(const std::string& path, std::chrono::milliseconds bound,
+                                 Patience patience);
     FileLock(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
     UniqueFd fd_;
     std::string path_;

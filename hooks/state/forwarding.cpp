@@ -65,6 +65,11 @@ Result<LinkNames> claimed_links(const StateDir& state)
     return links;
 }
 
+bool has_claimed_links(const StateDir& state)
+{
+    return ::access(memory_of(state).c_str(), F_OK) == 0;
+}
+
 Result<LinkNames> claim_links(const StateDir& state, const LinkNames& links)
 {
     AH_TRY(LinkNames claimed, claimed_links(state));

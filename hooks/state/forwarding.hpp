@@ -21,6 +21,9 @@ using LinkNames = std::vector<std::string>;
 
 bool is_router(); // whether net.ipv4.ip_forward is 1
 
+// Says whether links are remembered, of whatever boot.
+bool has_claimed_links(const StateDir& state);
+
 // The caller of these holds the lock on the shared rules.
 Result<LinkNames> claimed_links(const StateDir& state);
 // Remembers those of `links` whose switch is off. Returns all that are remembered. To be called

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/mount_points.hpp"
 
+#include "hooks/state/process.hpp"
 #include "schema/unique_fd.hpp"
 
 #include <algorithm>
@@ -45,13 +46,35 @@ bool is_empty_file(const UniqueFd& opened)
 std::optional<MountPoints> made_by_another(const StateDir& state, const FileIdentity& root,
                                            std::string_view but)
 {
+    const std::string named = '"' + root.text() + '"';
     const auto keys = state.runs();
     for (const RunKey& key : keys ? *keys : std::vector<RunKey>()) {
-        const auto read = key.text() == but ? std::nullopt : state.read(key).value_or(std::nullopt);
+        if (key.text() == but || !state.says(key, named))
+            continue;
+        const auto read = state.read(key).value_or(std::nullopt);
         if (read && read->mount_points && read->mount_points->identity == root)
             return read->mount_points;
     }
     return std::nullopt;
+}
+
+// Says whether some process has the directory at its /etc, or cannot be looked at. It may have a
+// mount on the file, which the kernel takes away with the file, in whatever namespace (unlink(2) of
+// a mount point elsewhere succeeds).
+bool is_somebodys_etc(const UniqueFd& directory)
+{
+    struct stat ours = {};
+    const auto pids = every_process();
+    if (!pids || ::fstat(directory.get(), &ours) != 0)
+        return true;
+    return std::ranges::any_of(*pids, [&ours](pid_t pid) {
+        struct stat theirs = {};
+        if (pid == 1)
+            return false; // it is the host's, and may be one that nobody can look at
+        if (::stat(("/proc/" + std::to_string(pid) + "/root/etc").c_str(), &theirs) != 0)
+            return errno != ENOENT && errno != ESRCH && errno != ENOTDIR && errno != ELOOP;
+        return theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+    });
 }
 
 } // namespace
@@ -91,7 +114,7 @@ void remove_mount_points(const StateDir& state, const Record& record)
         const UniqueFd around = open_plain(root, path.substr(0, slash + 1));
         const UniqueFd there = open_plain(root, path);
         const bool is_file = &path == &record.mount_points->paths.front();
-        if (!around || (is_file && !is_empty_file(there)) ||
+        if (!around || (is_file && (!is_empty_file(there) || is_somebodys_etc(around))) ||
             ::unlinkat(around.get(), path.c_str() + slash + 1, is_file ? 0 : AT_REMOVEDIR) != 0)
             return; // somebody put something there since
     }

@@ -233,10 +233,10 @@ Result<files::FileLock> lock_bundle(const StateDir& state, int directory)
     struct stat bundle = {};
     if (::fstat(directory, &bundle) != 0)
         return fail_errno("look at the bundle", errno);
-    return files::FileLock::take(
-        state.path() + "/locks/bundle-" + std::to_string(bundle.st_dev) + "-" +
-            std::to_string(bundle.st_ino),
-        std::chrono::seconds(10));
+    return files::FileLock::take_in_turn(state.path() + "/locks/bundle-" +
+                                             std::to_string(bundle.st_dev) + "-" +
+                                             std::to_string(bundle.st_ino),
+                                         std::chrono::seconds(10));
 }
 
 Status replace_config(int directory, const std::string& expected, const std::string& text)

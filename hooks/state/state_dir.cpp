@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t most_ended = 256;
-constexpr std::size_t spare_ended = 32; // more than most_ended, so that not every end prunes
+constexpr std::size_t most_refused = 64; // of their own: anybody may ask for what is refused
+constexpr std::size_t spare_ended = 32;  // more than most_ended, so that not every end prunes
 constexpr const char* pidns_name = "pidns";
 constexpr std::time_t longest_ended = 86400; // a day
 
@@ -105,9 +106,9 @@ Status remove_tree(const std::string& path)
     return {};
 }
 
-// Removes the records that are older than a day, and all but the newest. Does nothing while there
-// are no more than `left_alone`.
-Status prune(const std::string& ended, std::size_t left_alone)
+// Removes the records that are older than a day, and all but the newest `most`. Does nothing while
+// there are no more than `left_alone`.
+Status prune(const std::string& ended, std::size_t left_alone, std::size_t most)
 {
     AH_TRY(const auto names, names_in(ended), "list the ended runs");
     if (names.size() <= left_alone)
@@ -124,7 +125,7 @@ Status prune(const std::string& ended, std::size_t left_alone)
     std::ranges::sort(kept, std::greater());
     const std::time_t oldest = std::time(nullptr) - longest_ended;
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        if (i >= most_ended || kept[i].first < oldest)
+        if (i >= most || kept[i].first < oldest)
             (void)::unlink(kept[i].second.c_str()); // if this fails, the next pruning tries again
     }
     return {};
@@ -136,7 +137,7 @@ Result<StateDir> StateDir::open(std::string path)
 {
     AH_TRY(auto state, from(std::move(path)), "open the state directory");
     AH_CHECK(make_directory(state.path_, 0711), "open the state directory");
-    for (const char* name : {"/runs", "/locks", "/ended", "/subnets"})
+    for (const char* name : {"/runs", "/locks", "/ended", "/refused", "/subnets"})
         AH_CHECK(make_directory(state.path_ + name, 0700), "open the state directory");
     return state;
 }
@@ -250,6 +251,12 @@ Result<std::optional<Record>> StateDir::read(const RunKey& key) const
     return record;
 }
 
+bool StateDir::says(const RunKey& key, std::string_view text) const
+{
+    const auto record = files::read_file(run_path(key) + "/record.json", largest_record);
+    return record && *record && (*record)->contains(text);
+}
+
 Result<std::vector<Record>> StateDir::living_in(const FileIdentity& netns) const
 {
     const std::string named = '"' + netns.text() + '"';
@@ -288,42 +295,43 @@ Status StateDir::write_last(Record record) const
     return write(record);
 }
 
-std::string StateDir::ended_path(const Record& record) const
-{
-    return path_ + "/ended/" + run_name(record) + ".json";
-}
-
 Status StateDir::archive(const Record& record) const
 {
     AH_CHECK(write_last(record), "archive the record");
     const std::string from = path_ + "/runs/" + record.key + "/record.json";
-    const std::string to = ended_path(record);
+    const std::string to = path_ + "/ended/" + run_name(record) + ".json";
     if (::rename(from.c_str(), to.c_str()) != 0)
         return fail_errno("move the record to " + to, errno);
-    return prune(path_ + "/ended", most_ended + spare_ended);
+    return prune(path_ + "/ended", most_ended + spare_ended, most_ended);
 }
 
 Status StateDir::archive_refusal(const Record& record) const
 {
-    AH_CHECK(files::replace_file(ended_path(record), to_json(record), 0600), "archive the refusal");
-    return prune(path_ + "/ended", most_ended + spare_ended);
+    const std::string refused = path_ + "/refused";
+    AH_CHECK(files::replace_file(refused + "/" + run_name(record) + ".json", to_json(record), 0600),
+             "archive the refusal");
+    return prune(refused, most_refused, most_refused);
 }
 
 Status StateDir::drop_old_ended() const
 {
-    return prune(path_ + "/ended", 0);
+    AH_CHECK(prune(path_ + "/refused", 0, most_refused));
+    return prune(path_ + "/ended", 0, most_ended);
 }
 
 Result<std::vector<Record>> StateDir::ended() const
 {
-    const std::string ended = path_ + "/ended";
-    AH_TRY(const auto names, names_in(ended), "list the ended runs");
+    std::vector<std::string> paths;
+    for (const std::string& folder : {path_ + "/ended/", path_ + "/refused/"}) {
+        AH_TRY(const auto names, names_in(folder), "list the ended runs");
+        for (const std::string& name : names)
+            paths.push_back(folder + name);
+    }
     // The record's times are in seconds and cannot order two runs of one id that ended in the same
     // second. The files' own times can.
     using Written = std::pair<std::int64_t, Record>;
     std::vector<Written> found;
-    for (const std::string& name : names) {
-        const std::string path = ended + "/" + name;
+    for (const std::string& path : paths) {
         struct stat file = {};
         AH_TRY(auto text, files::read_file(path, largest_record));
         auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});

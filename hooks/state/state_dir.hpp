@@ -9,6 +9,7 @@
 //       inside/                       0755, bound read-only into the container
 //     locks/KEY                       exists only while the lock is held
 //     ended/KEY.GENERATION.json
+//     refused/KEY.GENERATION.json
 //     subnets/198.18.0.0              says who holds the subnet: hooks/state/subnets.hpp
 //     probes.json
 //
@@ -57,6 +58,8 @@ public:
 
     // Returns the run's record, or nullopt when there is none. Refuses one of another key.
     Result<std::optional<Record>> read(const RunKey& key) const;
+    // Says whether the run's record has that text. Costs little for a run that has not.
+    bool says(const RunKey& key, std::string_view text) const;
     // Returns the enforced runs in a network namespace whose first process lives. Leaves out a
     // record that cannot be read. Parses only the records that name the namespace, so a thousand
     // other runs cost little.
@@ -68,15 +71,15 @@ public:
     // Writes the last record of a run and moves it to ended/. That folder keeps about the newest
     // 256 records. A record older than a day goes at the next drop_old_ended.
     Status archive(const Record& record) const;
-    // Writes the record of a run that was refused before it had a folder.
+    // Writes the record of a run that was refused before it had a folder. The newest 64 are kept,
+    // apart from ended/, which they must not push anything out of.
     Status archive_refusal(const Record& record) const;
     Status drop_old_ended() const;
-    Result<std::vector<Record>> ended() const; // newest first
+    Result<std::vector<Record>> ended() const; // the refused ones too; newest first
 
 private:
     explicit StateDir(std::string path) : path_(std::move(path)) {}
     static Result<StateDir> from(std::string path);
-    std::string ended_path(const Record& record) const; // PATH/ended/KEY.GENERATION.json
     std::string path_;
 };
 

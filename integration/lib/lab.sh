@@ -102,6 +102,7 @@ furnish_lab() {
     install_product "$AH_LAB_STAGE/lab"
     mount --no-mtab --move "$AH_LAB_STAGE" /run
     mount -t tmpfs -o mode=755 tmpfs /var/lib
+    mount -t tmpfs -o mode=1777 tmpfs /var/tmp
     mount -t tmpfs -o mode=1777 tmpfs /dev/shm
     # crun refuses the hybrid layout; without the second hierarchy it sees plain cgroup v1.
     if mountpoint -q "$cgroup2"; then umount "$cgroup2"; fi

@@ -51,10 +51,11 @@ bundle image "$own" sh -c 'echo "$ANCHORHOLD_README"'
 check "an image's variable of that name is replaced" same /dev/anchorhold/README "$(in_cell image)"
 
 policy '{notice: "none"}'
-bundle quiet . sh -c 'echo "<$ANCHORHOLD_README>"; ls /dev/anchorhold'
-check "notice: none tells nothing" same "<>
-relay
-run" "$(in_cell quiet)"
+bundle quiet . sh -c 'echo "<$ANCHORHOLD_README>"; cd /dev/anchorhold && find . -type f | sort'
+check "notice: none tells nothing, nowhere" same "<>
+./relay
+./run/enforced
+./run/resolv.conf" "$(in_cell quiet)"
 policy '{ceiling: "allowlist"}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
 bundle filtered '.annotations = {"dev.anchorhold.egress": "allowlist",

@@ -29,6 +29,7 @@ std::string text_of(const Finding& finding);
 
 // The facts that an inspection needs besides config.json.
 struct InspectionContext {
+    std::string id;     // the container's
     std::string bundle; // absolute, resolved
     // Our programs, state, policy, runtime and bundle. Nothing above these may be bound.
     std::vector<std::string> own_paths;

@@ -182,23 +182,15 @@ std::vector<std::string> doors_in(const Opened& opened)
 
 // Says whether that is one of the files which an engine keeps for this container alone and mounts
 // by itself: /etc/hosts from .../overlay-containers/ID/userdata/hosts. Nobody asked for them, and
-// nobody else reads them, so they are no channel. ID has 64 hexadecimal digits.
-bool is_engines_own(const std::string& path, const std::string& destination)
+// nobody else reads them, so they are no channel. Those of another container are one.
+bool is_engines_own(const std::string& path, const std::string& destination, const std::string& id)
 {
     constexpr std::array<std::string_view, 6> places{"/etc/hosts",         "/etc/hostname",
                                                      "/etc/resolv.conf",   "/dev/shm",
                                                      "/run/.containerenv", "/run/secrets"};
-    if (std::ranges::find(places, destination) == places.end() ||
-        !path.ends_with(std::string_view(destination).substr(destination.rfind('/'))))
-        return false;
-    std::size_t digits = 0;
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        if (path[i] == '/' && digits == 64 && path[i - 65] == '/')
-            return true;
-        const bool digit = (path[i] >= '0' && path[i] <= '9') || (path[i] >= 'a' && path[i] <= 'f');
-        digits = digit ? digits + 1 : 0;
-    }
-    return false;
+    return std::ranges::find(places, destination) != places.end() &&
+           path.ends_with(std::string_view(destination).substr(destination.rfind('/'))) &&
+           !id.empty() && path.contains("/" + id + "/");
 }
 
 void add_new(std::vector<std::string>& doors, std::vector<std::string> more)
@@ -355,7 +347,7 @@ void inspect_source(const Source& source, const InspectionContext& context, cons
         into.voids.push_back({source.where, "hands a broker's directory over to be written; mount "
                                             "it \"ro\" or not at all"});
     }
-    if (!is_engines_own(opened->path, config::normal_path(source.destination)))
+    if (!is_engines_own(opened->path, config::normal_path(source.destination), context.id))
         into.other_channels.push_back(shown + " is writable at " + printable(source.destination));
 }
 

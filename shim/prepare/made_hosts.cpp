@@ -5,7 +5,22 @@
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 
+#include <algorithm>
+
 namespace anchorhold::prepare {
+namespace {
+
+bool is_bind(json::View mount)
+{
+    const auto options = config::elements(mount, "options");
+    return config::text_of(mount, "type").value_or("") == "bind" ||
+           (options && std::ranges::any_of(*options, [](json::View option) {
+                const std::string word = option.string().value_or("");
+                return word == "bind" || word == "rbind";
+            }));
+}
+
+} // namespace
 
 std::optional<MountPoints> made_hosts(json::View config, const std::string& rootfs,
                                       const std::string& state_path)
@@ -19,13 +34,13 @@ std::optional<MountPoints> made_hosts(json::View config, const std::string& root
         if (place == "/etc/hosts" || place == "/")
             return std::nullopt; // the engine made it, or it is not the root that it lies in
         if (place == "/etc") {
+            if (!is_bind(mount))
+                return std::nullopt; // a filesystem that ends with the container
             around = config::text_of(mount, "source").value_or("");
             paths = {"/hosts"};
         }
     }
-    // A source that is no path belongs to a filesystem that ends with the container.
-    return around.starts_with('/') ? state::missing_mount_points(state_path, around, paths)
-                                   : std::nullopt;
+    return state::missing_mount_points(state_path, around, paths);
 }
 
 } // namespace anchorhold::prepare

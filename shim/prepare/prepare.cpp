@@ -17,7 +17,7 @@ Result<PreparedRun> prepare(const Session& session, AskedRun asked, const Contai
         .asked = std::move(asked), .chosen = std::move(chosen), .seen = {}, .planned = {}};
     if (run.is_untouched())
         return run;
-    AH_TRY(run.seen, look(session, run.asked, run.chosen));
+    AH_TRY(run.seen, look(session, run.asked, run.chosen, id));
     AH_TRY(run.planned, plan(session, run.asked, run.chosen, run.seen,
                              {RunKey::of(session.root, id), generation}));
     return run;

@@ -73,11 +73,13 @@ find_servers(const Session& session, const Request& request, const inspect::Comm
 
 Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun& asked,
                                          const ChosenRun& chosen,
-                                         const std::vector<EndpointPlace>& places)
+                                         const std::vector<EndpointPlace>& places,
+                                         const ContainerId& id)
 {
     if (chosen.decision.posture == Posture::open)
         return inspect::Inspection();
     inspect::InspectionContext context;
+    context.id = id.text();
     context.bundle = asked.bundle.path();
     context.own_paths = {chosen.helpers.self, chosen.helpers.hook, chosen.helpers.relay,
                          session.state_path,  session.policy_path, session.runtime,
@@ -116,8 +118,15 @@ Status advise(const AskedRun& asked, const ChosenRun& chosen,
 // Counts the rules of the allow list that lead somewhere, and names the others.
 Status count_destinations(const ChosenRun& chosen, SeenRun& seen)
 {
+    constexpr std::size_t most_counted = 256; // each rule is compared with each
     if (chosen.decision.posture != Posture::filtered || !seen.network)
         return {};
+    seen.destinations = chosen.request.allow.size();
+    if (seen.destinations > most_counted) {
+        seen.inspection.advice.push_back("more than " + std::to_string(most_counted) +
+                                         " rules: which of them reach something is not counted");
+        return {};
+    }
     rules::Network network = *seen.network;
     AH_TRY(const auto own, own_addresses());
     network.node.insert(network.node.end(), own.begin(), own.end());
@@ -129,7 +138,8 @@ Status count_destinations(const ChosenRun& chosen, SeenRun& seen)
 
 } // namespace
 
-Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen)
+Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen,
+                     const ContainerId& id)
 {
     const json::View config = asked.config.root();
     SeenRun seen;
@@ -141,7 +151,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     for (const inspect::SocketServer& server : servers)
         seen.places.push_back(server.place);
     AH_TRY(seen.network, network_of(session, chosen));
-    AH_TRY(seen.inspection, inspect_here(session, asked, chosen, seen.places));
+    AH_TRY(seen.inspection, inspect_here(session, asked, chosen, seen.places, id));
     seen.rootfs = rootfs_of(config, asked.bundle);
     if (const auto name = config.find("hostname"))
         seen.hostname = name->string().value_or("");

@@ -27,6 +27,7 @@ struct SeenRun {
 
 // Looks at the host and changes nothing. Refuses an endpoint that nobody serves, a name that cannot
 // be looked up, a bundle that cannot be read.
-Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen);
+Result<SeenRun> look(const Session& session, const AskedRun& asked, const ChosenRun& chosen,
+                     const ContainerId& id);
 
 } // namespace anchorhold::prepare

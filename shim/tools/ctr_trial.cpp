@@ -42,11 +42,10 @@ public:
         (void)ask({"tasks", "delete", "--force", name_}, for_putting_away); // mostly gone already
         (void)ask({"containers", "delete", name_}, for_putting_away);
         (void)ask({"namespaces", "remove", name_}, for_putting_away);
-        std::error_code error;
-        std::filesystem::remove_all(root_, error);
+        const bool removed = remove_folder_of_trial(root_);
         const auto left = ask({"containers", "list", "--quiet"}, for_putting_away);
         // A ctr that does not even list has not run anything either.
-        return (!left || !left->good() || left->out.empty()) && !error ? "" : name_;
+        return (!left || !left->good() || left->out.empty()) && removed ? "" : name_;
     }
     const std::string& name() const { return name_; }
 

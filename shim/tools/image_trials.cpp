@@ -197,8 +197,7 @@ private:
 
     void remove_folder() const
     {
-        std::error_code error; // it may be gone
-        std::filesystem::remove_all(folder_, error);
+        (void)remove_folder_of_trial(folder_); // it may be gone
     }
 
     void start(engine::Trial& trial) const

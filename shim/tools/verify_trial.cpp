@@ -8,12 +8,16 @@
 // without us.
 #include "shim/tools/verify_trial.hpp"
 
+#include "hooks/files/mountinfo.hpp"
+#include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/state_dir.hpp"
 #include "schema/json/json.hpp"
 #include "shim/tools/image_trials.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <unistd.h>
 
 namespace anchorhold::tools {
@@ -170,6 +174,21 @@ std::optional<Record> record_of(const std::string& state_path,
 std::optional<Record> record_of(const std::string& state_path, const std::string& id)
 {
     return record_of(state_path, [&id](const Record& record) { return record.id == id; });
+}
+
+bool remove_folder_of_trial(const std::string& folder)
+{
+    const auto table = files::read_file("/proc/self/mountinfo", files::most_mountinfo);
+    if (!table || !*table)
+        return false;
+    const auto mounts = files::read_mountinfo(**table);
+    if (std::ranges::any_of(mounts, [&folder](const files::HostMount& mount) {
+            return mount.place == folder || mount.place.starts_with(folder + "/");
+        }))
+        return false;
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    return !error;
 }
 
 std::string complaint(const Result<runtime::Answer>& answer)

@@ -58,6 +58,9 @@ std::optional<Record> record_of(const std::string& state_path,
 std::optional<Record> record_of(const std::string& state_path, const std::string& id);
 // Returns what a failed call has to say.
 std::string complaint(const Result<runtime::Answer>& answer);
+// Removes a folder of a trial. Leaves it, and returns false, while something is mounted below it:
+// an engine that was too late may have bound a directory of the host there.
+bool remove_folder_of_trial(const std::string& folder);
 std::string first_word(std::string_view text);
 
 } // namespace anchorhold::tools

@@ -62,7 +62,8 @@ Status write_inside(const state::StateDir& state, const RunKey& key,
 {
     const prepare::SeenRun& seen = run.seen;
     const Record& network = run.chosen.joins_pod() ? *run.chosen.pod.holder : record;
-    AH_CHECK(write_for_inside(state, key, "notice", notice_text(record, network)));
+    if (!record.notice.empty())
+        AH_CHECK(write_for_inside(state, key, "notice", notice_text(record, network)));
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
     if (!seen.network)
         return {};

@@ -6,6 +6,7 @@
 //   3. The run's lock is free again before the runtime starts, because its hook takes it.
 #include "shim/verbs/create.hpp"
 
+#include "hooks/state/forwarding.hpp"
 #include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
@@ -339,6 +340,8 @@ Result<Admitted> admit(const Session& session, const ContainerId& id, const std:
     known.insert(known.end(), channels.begin(), channels.end());
     (void)state::gc(state, state::Sweep::remove, swept_at_create,
                     runtime::unplug_by_hook); // a sweep that fails is the next one's work
+    if (state::is_router() && state::has_claimed_links(state))
+        (void)runtime::restore_all_by_hook(state); // the links are somebody else's by now
     AH_TRY(Record record, claim(session, state, run, id));
     return Admitted{std::move(run), state, std::move(turn.lock), std::move(record)};
 }
@@ -359,7 +362,11 @@ Result<int> create_or_run(const Session& session)
     auto admitted = admit(session, id, generation);
     if (admitted)
         return carry_out(session, *std::move(admitted));
-    if (const auto state = state::StateDir::open(session.state_path))
+    // Nothing is written below a path that somebody else could turn.
+    const auto state = check_state_place(session.state_path)
+                           ? state::StateDir::open(session.state_path)
+                           : fail(Code::network_setup_failed, {});
+    if (state)
         leave_refusal(*state, session.root, id, generation, admitted.error());
     return std::unexpected(std::move(admitted).error());
 }

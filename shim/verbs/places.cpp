@@ -41,14 +41,18 @@ std::optional<std::int64_t> mapped_root(json::View config)
 }
 
 // Opens a bundle that belongs to the container's mapped root, as podman has it (measured, 4.3.1).
-// Nobody else has that uid, and nothing leads the container to its bundle. The path above it must
-// be root's as ever. Returns nothing for any other.
+// It lies in a directory that only root can enter, so whoever has that uid, the container or a user
+// of the host, does not come to it. The path above must be root's as ever. Returns nothing for any
+// other.
 std::optional<UniqueFd> open_mapped_roots(const std::string& path, json::View config)
 {
     const std::size_t name = path.find_last_of('/') + 1;
     const auto parent =
         files::open_owned_path(path.substr(0, name), "the bundle", Code::invalid_request);
     if (!parent)
+        return std::nullopt;
+    struct stat around = {};
+    if (::fstat(parent->get(), &around) != 0 || (around.st_mode & (S_IXGRP | S_IXOTH)) != 0)
         return std::nullopt;
     UniqueFd directory(::openat(parent->get(), path.c_str() + name,
                                 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

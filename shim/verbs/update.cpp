@@ -5,6 +5,7 @@
 #include "shim/inspect/devices.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/verbs/handed_file.hpp"
+#include "shim/verbs/lost_run.hpp"
 
 namespace anchorhold::verbs {
 namespace {
@@ -42,6 +43,8 @@ Result<int> update_container(const Session& session)
 {
     const words::Invocation& call = session.invocation;
     AH_TRY(const auto run, find_own_run(session));
+    if (!run)
+        AH_CHECK(refuse_lost_run(session));
     if (!run)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     AH_CHECK(words::check_words(call));

@@ -4,14 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
-#include <thread>
 
 namespace anchorhold::file_lock_test {
 
@@ -43,35 +39,6 @@ TEST_CASE("a lock is held by one, and its file is there only meanwhile")
     }
     CHECK(!std::filesystem::exists(path));
     CHECK(try_take(path));
-}
-
-TEST_CASE("who waits is as patient with each holder as with the first")
-{
-    using Clock = std::chrono::steady_clock;
-    const Scratch scratch;
-    const std::string path = scratch / "lock";
-    constexpr std::chrono::seconds patience(1);
-    const auto hold = [](const std::string& name) {
-        UniqueFd file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        REQUIRE(::flock(file.get(), LOCK_EX | LOCK_NB) == 0);
-        return file;
-    };
-    UniqueFd held = hold(path);
-    std::atomic<bool> has_lock = false;
-    std::thread waiter([&] { has_lock = FileLock::take(path, patience).has_value(); });
-    // Holders follow one another, without a moment in which the waiter could come in.
-    const auto end = Clock::now() + patience + patience / 4;
-    while (Clock::now() < end) {
-        const std::string next = path + ".next";
-        UniqueFd following = hold(next);
-        REQUIRE(std::rename(next.c_str(), path.c_str()) == 0);
-        held = std::move(following);
-        std::this_thread::sleep_for(std::chrono::milliseconds(5)); // it holds the lock for a moment
-    }
-    CHECK(std::filesystem::remove(path)); // the last one lets go
-    held = UniqueFd();
-    waiter.join();
-    CHECK(has_lock);
 }
 
 TEST_CASE("a moved lock is let go once, by its last owner")

@@ -18,8 +18,8 @@ TEST_CASE("a mount that voids is told as the engine's option that asks for it")
     const auto told = [](const std::string& mount) {
         const auto config = json::Document::parse(R"({"mounts": [)" + mount + "]}");
         REQUIRE(config.has_value());
-        const auto found =
-            inspect_bundle(config->root(), {.bundle = "/", .own_paths = {}, .places = {}});
+        const auto found = inspect_bundle(config->root(),
+                                          {.id = {}, .bundle = "/", .own_paths = {}, .places = {}});
         REQUIRE(found.has_value());
         Texts options;
         for (const Finding& finding : found->voids) {
@@ -41,7 +41,8 @@ TEST_CASE("what the engine keeps for this container and mounts by itself is no c
 {
     const Scratch scratch;
     const std::string id(64, 'a');
-    const InspectionContext context = context_of(scratch);
+    InspectionContext context = context_of(scratch);
+    context.id = id;
     scratch.folder("bundle", 0755);
     const auto channels = [&](const std::string& file, const std::string& destination) {
         return seen_in(R"({"mounts": [{"source": ")" + file + R"(", "options": ["bind"],)" +

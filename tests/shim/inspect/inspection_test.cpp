@@ -34,7 +34,7 @@ Inspection inspected_whole(const std::string& text)
     const auto config = json::Document::parse(text);
     REQUIRE_MESSAGE(config.has_value(), config.error().what);
     const auto seen = inspect_bundle(
-        config->root(), {.bundle = "/nowhere", .own_paths = {"/nowhere"}, .places = {}});
+        config->root(), {.id = {}, .bundle = "/nowhere", .own_paths = {"/nowhere"}, .places = {}});
     REQUIRE_MESSAGE(seen.has_value(), seen.error().what);
     for (const Finding& finding : seen->voids)
         CHECK_MESSAGE(void_kind_at(finding.where) != nullptr, finding.where);
@@ -73,8 +73,8 @@ std::string refusal(const std::string& text)
 {
     const auto config = json::Document::parse(text);
     REQUIRE(config);
-    const auto seen =
-        inspect_bundle(config->root(), {.bundle = "/nowhere", .own_paths = {}, .places = {}});
+    const auto seen = inspect_bundle(
+        config->root(), {.id = {}, .bundle = "/nowhere", .own_paths = {}, .places = {}});
     return seen ? "" : seen.error().what;
 }
 

@@ -46,7 +46,7 @@ inline Seen seen_in(const std::string& config, const InspectionContext& context)
 
 inline InspectionContext context_of(const Scratch& scratch)
 {
-    return {.bundle = scratch / "bundle", .own_paths = {}, .places = {}};
+    return {.id = {}, .bundle = scratch / "bundle", .own_paths = {}, .places = {}};
 }
 
 } // namespace anchorhold
