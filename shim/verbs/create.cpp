@@ -277,6 +277,16 @@ Result<int> run_with_names(const Session& session, const state::StateDir& state,
                                 {.fd = names.get(), .as = plan.names_descriptor});
 }
 
+// Clears away what others left. To be called without the bundle's lock: whoever is torn down may
+// need it, to put config.json back.
+void sweep(const state::StateDir& state)
+{
+    (void)state::gc(state, state::Sweep::remove, swept_at_create,
+                    runtime::unplug_by_hook); // a sweep that fails is the next one's work
+    if (state::is_router() && state::has_claimed_links(state))
+        (void)runtime::restore_all_by_hook(state); // the links are somebody else's by now
+}
+
 // A container that nothing speaks against.
 struct Admitted {
     prepare::PreparedRun run;
@@ -302,6 +312,7 @@ Result<int> carry_out(const Session& session, Admitted admitted)
     admitted.turn.reset(); // giving up takes it as well
     if (!written)
         return give_up(std::move(written).error());
+    sweep(state);
     auto log = runtime::PrivateLog::open(session, state.run_path(key));
     if (!log)
         return give_up(std::move(log).error());
@@ -338,10 +349,6 @@ Result<Admitted> admit(const Session& session, const ContainerId& id, const std:
     AH_TRY(const auto channels, inspect::check_descriptors(handed));
     auto& known = run.seen.inspection.other_channels;
     known.insert(known.end(), channels.begin(), channels.end());
-    (void)state::gc(state, state::Sweep::remove, swept_at_create,
-                    runtime::unplug_by_hook); // a sweep that fails is the next one's work
-    if (state::is_router() && state::has_claimed_links(state))
-        (void)runtime::restore_all_by_hook(state); // the links are somebody else's by now
     AH_TRY(Record record, claim(session, state, run, id));
     return Admitted{std::move(run), state, std::move(turn.lock), std::move(record)};
 }

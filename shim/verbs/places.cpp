@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/places.hpp"
 
+#include "hooks/files/file_owner.hpp"
 #include "hooks/files/owned_path.hpp"
+#include "hooks/files/whole_file.hpp"
 
 #include <array>
 #include <cerrno>
@@ -40,10 +42,29 @@ std::optional<std::int64_t> mapped_root(json::View config)
     return std::nullopt;
 }
 
+// Says whether an account of this host has the uid. Those of a directory service are not asked.
+bool has_account(std::int64_t uid)
+{
+    constexpr std::size_t most_accounts = std::size_t{16} * 1024 * 1024; // bytes
+    const auto accounts = files::read_file("/etc/passwd", most_accounts);
+    if (!accounts)
+        return true;
+    const std::string all = accounts->value_or("");
+    for (std::size_t at = 0; at < all.size();) { // NAME:PASSWORD:UID:...
+        const std::string_view line = std::string_view(all).substr(at, all.find('\n', at) - at);
+        at += line.size() + 1;
+        const std::size_t password = line.find(':') + 1;
+        const std::size_t number = line.find(':', password) + 1;
+        if (line.substr(number, line.find(':', number) - number) == std::to_string(uid))
+            return true;
+    }
+    return false;
+}
+
 // Opens a bundle that belongs to the container's mapped root, as podman has it (measured, 4.3.1).
-// It lies in a directory that only root can enter, so whoever has that uid, the container or a user
-// of the host, does not come to it. The path above must be root's as ever. Returns nothing for any
-// other.
+// Nothing leads the container to its bundle, and no account of the host has that uid. In the user
+// namespace of a rootless engine every uid is the engine's user's own. The path above it must be
+// root's as ever. Returns nothing for any other.
 std::optional<UniqueFd> open_mapped_roots(const std::string& path, json::View config)
 {
     const std::size_t name = path.find_last_of('/') + 1;
@@ -51,15 +72,12 @@ std::optional<UniqueFd> open_mapped_roots(const std::string& path, json::View co
         files::open_owned_path(path.substr(0, name), "the bundle", Code::invalid_request);
     if (!parent)
         return std::nullopt;
-    struct stat around = {};
-    if (::fstat(parent->get(), &around) != 0 || (around.st_mode & (S_IXGRP | S_IXOTH)) != 0)
-        return std::nullopt;
     UniqueFd directory(::openat(parent->get(), path.c_str() + name,
                                 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat file = {};
     const auto root = mapped_root(config);
     if (!root || !directory || ::fstat(directory.get(), &file) != 0 || file.st_uid != *root ||
-        (file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        (file.st_mode & (S_IWGRP | S_IWOTH)) != 0 || (!files::is_rootless() && has_account(*root)))
         return std::nullopt;
     return directory;
 }
