@@ -18,9 +18,9 @@
 namespace anchorhold::state {
 
 // Takes the lock of a bundle, which is held from reading config.json to replacing it. Waits for
-// each holder at most ten seconds. The lock is a file below STATE/locks and not the bundle's directory, because
-// anybody who can open that directory could hold a lock on it for ever. The caller keeps
-// `directory`.
+// each holder at most ten seconds. The lock is a file below STATE/locks and not the bundle's
+// directory, because anybody who can open that directory could hold a lock on it for ever. The
+// caller keeps `directory`.
 Result<files::FileLock> lock_bundle(const StateDir& state, int directory);
 
 // Replaces DIRECTORY/config.json if its text still is `expected`. Writes a temporary file beside it

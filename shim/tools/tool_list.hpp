@@ -22,7 +22,8 @@ struct ToolCall {
 };
 
 // Asks every probe again, resolves every profile and looks at every engine that can be found. 1: a
-// probe says no, the policy, a profile or the runtime is broken, or an engine is told of us wrongly.
+// probe says no, the policy, a profile or the runtime is broken, or an engine is told of us
+// wrongly.
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the decision and the plan for a bundle. Changes nothing but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);
