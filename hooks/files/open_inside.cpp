@@ -8,11 +8,11 @@
 
 namespace anchorhold::files {
 
-UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags)
+UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags, std::uint64_t refused)
 {
     open_how how = {};
     how.flags = flags | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | refused;
     return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 

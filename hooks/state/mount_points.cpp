@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/mount_points.hpp"
 
+#include "hooks/files/open_inside.hpp"
 #include "hooks/state/process.hpp"
 #include "schema/unique_fd.hpp"
 
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace anchorhold::state {
@@ -18,11 +18,7 @@ namespace {
 // Opens a path below `root` that leads through no link and no other mount.
 UniqueFd open_plain(const UniqueFd& root, const std::string& path)
 {
-    open_how how = {};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-    return UniqueFd(
-        static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+    return files::open_inside(root.get(), path, O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
 UniqueFd open_root(const std::string& path, FileIdentity& identity)

@@ -4,6 +4,7 @@
 
 #include "schema/json/json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -37,6 +38,18 @@ inline Result<std::string> text_of(const std::optional<json::View>& parent, std:
 {
     const auto found = member(parent, key);
     return found ? found->string() : Result<std::string>("");
+}
+
+// Says whether an entry of `mounts` is a bind mount. runc and crun go by the option, whatever the
+// type says.
+inline bool is_bind(json::View mount)
+{
+    const auto options = elements(mount, "options");
+    return text_of(mount, "type").value_or("") == "bind" ||
+           (options && std::ranges::any_of(*options, [](json::View option) {
+                const std::string word = option.string().value_or("");
+                return word == "bind" || word == "rbind";
+            }));
 }
 
 } // namespace anchorhold::config

@@ -49,8 +49,7 @@ struct Mount {
             writable = option == "rw" || (writable && option != "ro");
         return has("rrw") || (writable && !has("rro"));
     }
-    // Says whether it is a bind mount. runc and crun go by the option, whatever the type says.
-    bool is_bind() const { return type == "bind" || has("bind") || has("rbind"); }
+    bool is_bind() const { return config::is_bind(view); }
     // Says whether ids are mapped for this mount: then the files of the host's root may belong to
     // the root inside.
     bool is_idmapped() const

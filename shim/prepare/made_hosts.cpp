@@ -5,22 +5,7 @@
 #include "shim/config/normal_path.hpp"
 #include "shim/config/view.hpp"
 
-#include <algorithm>
-
 namespace anchorhold::prepare {
-namespace {
-
-bool is_bind(json::View mount)
-{
-    const auto options = config::elements(mount, "options");
-    return config::text_of(mount, "type").value_or("") == "bind" ||
-           (options && std::ranges::any_of(*options, [](json::View option) {
-                const std::string word = option.string().value_or("");
-                return word == "bind" || word == "rbind";
-            }));
-}
-
-} // namespace
 
 std::optional<MountPoints> made_hosts(json::View config, const std::string& rootfs,
                                       const std::string& state_path)
@@ -34,7 +19,7 @@ std::optional<MountPoints> made_hosts(json::View config, const std::string& root
         if (place == "/etc/hosts" || place == "/")
             return std::nullopt; // the engine made it, or it is not the root that it lies in
         if (place == "/etc") {
-            if (!is_bind(mount))
+            if (!config::is_bind(mount))
                 return std::nullopt; // a filesystem that ends with the container
             around = config::text_of(mount, "source").value_or("");
             paths = {"/hosts"};
