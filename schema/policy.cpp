@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/policy.hpp"
 
-#include "schema/path_words.hpp"
+#include "schema/read_profile.hpp"
 #include "schema/rules/always_denied.hpp"
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 namespace anchorhold {
 namespace {
@@ -13,172 +14,6 @@ namespace {
 // Reserved, because they would name our own programs: anchorhold-hook, anchorhold-relay,
 // anchorhold-gate.
 constexpr std::array<std::string_view, 3> reserved_names{"hook", "relay", "gate"};
-
-template <typename Value> using Choices = std::initializer_list<std::pair<std::string_view, Value>>;
-
-template <typename Value> Result<Value> read_choice(json::View at, Choices<Value> choices)
-{
-    AH_TRY(const std::string word, at.string());
-    std::string known;
-    for (const auto& [name, value] : choices) {
-        if (name == word)
-            return value;
-        known += (known.empty() ? "" : " or ") + std::string(name);
-    }
-    return std::unexpected(at.expected(known));
-}
-
-// Reads a member into `into`, if it is there.
-template <typename Value>
-Status read_member(json::View object, std::string_view name, Choices<Value> choices, Value& into)
-{
-    if (const auto at = object.find(name)) {
-        AH_TRY(into, read_choice(*at, choices));
-    }
-    return {};
-}
-
-Status read_egress(json::View object, std::string_view name, Egress& into)
-{
-    return read_member(
-        object, name,
-        {{"off", Egress::off}, {"allowlist", Egress::allowlist}, {"open", Egress::open}}, into);
-}
-
-enum class Honoured : std::uint8_t { now, later };
-
-Status check_choice(json::View object, std::string_view name, Choices<Honoured> choices)
-{
-    const auto at = object.find(name);
-    if (!at)
-        return {};
-    AH_TRY(const Honoured honoured, read_choice(*at, choices));
-    if (honoured == Honoured::later)
-        return std::unexpected(at->wrong("not available yet"));
-    return {};
-}
-
-// Refuses the choices that this version does not offer yet, so that none is accepted in silence.
-Status check_honoured(json::View object)
-{
-    using enum Honoured;
-    AH_CHECK(check_choice(object, "relay",
-                          {{"auto", now}, {"inside", now}, {"child", now}, {"host", later}}));
-    return {};
-}
-
-Status read_seconds(json::View object, std::string_view name, std::int64_t least,
-                    std::int64_t& into)
-{
-    constexpr std::int64_t most = 86'400;
-    if (const auto at = object.find(name)) {
-        AH_TRY(into, at->integer());
-        if (into < least || into > most) {
-            return std::unexpected(at->expected("seconds from " + std::to_string(least) + " to " +
-                                                std::to_string(most)));
-        }
-    }
-    return {};
-}
-
-Result<Switches> read_switches(json::View object, Switches base)
-{
-    AH_CHECK(check_honoured(object));
-    AH_CHECK(read_member(object, "voids", {{"refuse", Voids::refuse}, {"record", Voids::record}},
-                         base.voids));
-    AH_CHECK(
-        read_member(object, "vsock", {{"deny", Vsock::deny}, {"allow", Vsock::allow}}, base.vsock));
-    AH_CHECK(
-        read_member(object, "dns", {{"nxdomain", Dns::nxdomain}, {"none", Dns::none}}, base.dns));
-    AH_CHECK(read_member(object, "notice", {{"file", Notice::file}, {"none", Notice::none}},
-                         base.notice));
-    if (const auto at = object.find("relay")) {
-        AH_TRY(const std::string word, at->string());
-        // Unknown words were refused above.
-        base.relay = relay_from(word).value_or(Relay::automatic);
-    }
-    AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp));
-    AH_CHECK(read_member(object, "on_broker_lost",
-                         {{"keep", OnBrokerLost::keep}, {"stop", OnBrokerLost::stop}},
-                         base.on_broker_lost));
-    AH_CHECK(read_seconds(object, "broker_lost_after", 1, base.broker_lost_after));
-    AH_CHECK(read_seconds(object, "broker_lost_grace", 0, base.broker_lost_grace));
-    AH_CHECK(read_member(object, "forwarding",
-                         {{"require", Forwarding::require}, {"enable", Forwarding::enable}},
-                         base.forwarding));
-    return base;
-}
-
-Result<std::vector<std::pair<std::string, std::string>>> read_env(json::View object)
-{
-    std::vector<std::pair<std::string, std::string>> env;
-    AH_TRY(const std::vector<json::View> members, object.object());
-    for (const json::View member : members) {
-        std::string name = member.key();
-        if (name.empty() || name.find('=') != std::string::npos)
-            return std::unexpected(member.wrong("not the name of a variable"));
-        AH_TRY(std::string value, member.string());
-        env.emplace_back(std::move(name), std::move(value));
-    }
-    return env;
-}
-
-Status check_profile_name(json::View at, std::string_view name)
-{
-    if (!is_short_name(name))
-        return std::unexpected(at.wrong("not a profile name: 1 to 32 of [a-z0-9-]"));
-    if (!is_profile_name(name))
-        return std::unexpected(at.wrong("the name is reserved"));
-    return {};
-}
-
-// Checks the words in braces, which depend on another member: whether the profile is for pods.
-Status check_paths(json::View object, const Profile& profile)
-{
-    const Pods pods = profile.cri ? Pods::yes : Pods::no;
-    for (std::size_t i = 0; i < profile.endpoints.size(); ++i) {
-        const auto* socket = std::get_if<UnixTarget>(&profile.endpoints[i].to);
-        const auto checked = socket ? check_path_words(socket->path, pods) : Status();
-        if (!checked) {
-            const auto at = object.find("endpoints")->items()[i].find("to");
-            return std::unexpected(at->wrong(checked.error().what));
-        }
-    }
-    return {};
-}
-
-Result<Profile> read_profile(json::View object, const Switches& switches)
-{
-    AH_CHECK(object.object());
-    AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
-                          "dns", "notice", "relay", "tcp", "on_broker_lost", "broker_lost_after",
-                          "broker_lost_grace", "forwarding"}));
-    Profile profile;
-    profile.name = object.key();
-    AH_CHECK(check_profile_name(object, profile.name));
-    profile.egress = profile.name == "open" ? Egress::open : Egress::off;
-    AH_CHECK(read_egress(object, "egress", profile.egress));
-    if (profile.name == "off" && profile.egress != Egress::off)
-        return std::unexpected(object.find("egress")->expected("off, as the name says"));
-    if (const auto at = object.find("endpoints")) {
-        AH_TRY(profile.endpoints, read_endpoints(*at));
-    }
-    if (const auto at = object.find("allow")) {
-        AH_TRY(profile.allow, rules::read_rules(*at, rules::ListKind::allow));
-        if (profile.egress == Egress::open)
-            return std::unexpected(at->wrong("bounds nothing while egress is open"));
-    }
-    AH_CHECK(read_member(object, "require", {{"asked", Require::asked}}, profile.require));
-    if (const auto at = object.find("env")) {
-        AH_TRY(profile.env, read_env(*at));
-    }
-    if (const auto at = object.find("cri")) {
-        AH_TRY(profile.cri, at->boolean());
-    }
-    AH_CHECK(check_paths(object, profile));
-    AH_TRY(profile.switches, read_switches(object, switches));
-    return profile;
-}
 
 Result<std::vector<std::string>> read_strings(json::View array)
 {
@@ -243,6 +78,27 @@ Status check_version(json::View root)
     return {};
 }
 
+// Adds the texts that are not there yet.
+void add_missing(const std::vector<std::string>& texts, std::vector<std::string>& into)
+{
+    for (const std::string& text : texts) {
+        if (std::ranges::find(into, text) == into.end())
+            into.push_back(text);
+    }
+}
+
+Status read_sockets(json::View root, Policy& policy)
+{
+    const auto at = root.find("sockets");
+    if (!at)
+        return {};
+    AH_TRY(const std::vector<std::string> folders, read_strings(*at));
+    for (const json::View item : at->items())
+        AH_CHECK(read_path(item));
+    add_missing(folders, policy.sockets);
+    return {};
+}
+
 // Reads the bounds of what an annotation may ask for.
 Status read_bounds(json::View root, Policy& policy)
 {
@@ -250,11 +106,7 @@ Status read_bounds(json::View root, Policy& policy)
         AH_TRY(policy.annotations, at->boolean());
     }
     AH_CHECK(read_egress(root, "ceiling", policy.ceiling));
-    if (const auto at = root.find("sockets")) {
-        AH_TRY(policy.sockets, read_strings(*at));
-        for (const json::View item : at->items())
-            AH_CHECK(read_path(item));
-    }
+    AH_CHECK(read_sockets(root, policy));
     if (const auto at = root.find("tcp_endpoints")) {
         AH_CHECK(read_strings(*at));
         for (const json::View item : at->items()) {
@@ -274,43 +126,9 @@ Status read_bounds(json::View root, Policy& policy)
     return {};
 }
 
-Status read_profiles(json::View root, Policy& policy)
+// Reads the members that only the policy itself has, up to its profiles.
+Status read_own_members(json::View root, Policy& policy)
 {
-    policy.profiles["off"].switches = policy.switches;
-    if (const auto at = root.find("profiles")) {
-        AH_TRY(const std::vector<json::View> members, at->object());
-        for (const json::View member : members) {
-            AH_TRY(Profile profile, read_profile(member, policy.switches));
-            policy.profiles[profile.name] = std::move(profile);
-        }
-    }
-    if (const auto at = root.find("default")) {
-        AH_TRY(policy.fallback, at->string());
-        if (policy.fallback == "open" && policy.find("open") == nullptr) {
-            Profile& open = policy.profiles["open"];
-            open.name = "open";
-            open.egress = Egress::open;
-            open.switches = policy.switches;
-        }
-        if (policy.find(policy.fallback) == nullptr)
-            return std::unexpected(at->wrong("no profile " + in_quotes(policy.fallback)));
-    }
-    if (const auto at = root.find("annotation_profiles")) {
-        AH_TRY(policy.annotation_profiles, read_strings(*at));
-        for (const json::View item : at->items()) {
-            AH_TRY(const std::string name, item.string());
-            if (policy.find(name) == nullptr)
-                return std::unexpected(item.wrong("no profile " + in_quotes(name)));
-        }
-    }
-    return {};
-}
-
-Result<Policy> read_policy(json::View root)
-{
-    AH_CHECK(root.object());
-    // The version comes first: another one may have other members.
-    AH_CHECK(check_version(root));
     AH_CHECK(root.only({"version",
                         "runtime",
                         "default",
@@ -334,15 +152,155 @@ Result<Policy> read_policy(json::View root)
                         "pool",
                         "upstream",
                         "profiles"}));
-    Policy policy;
     if (const auto at = root.find("runtime")) {
         AH_TRY(policy.runtime, read_path(*at));
     }
     AH_TRY(policy.switches, read_switches(root, {}));
     AH_CHECK(read_networks(root, policy));
-    AH_CHECK(read_bounds(root, policy));
-    AH_CHECK(read_profiles(root, policy));
-    return policy;
+    return read_bounds(root, policy);
+}
+
+// Reads what a drop-in may say besides its profiles. All else stays policy.json's, so that no
+// recipe that was dropped in changes what another one gets.
+Status read_drop_in_members(json::View root, Policy& policy)
+{
+    for (const json::View member : root.items()) {
+        const std::string name = member.key();
+        if (name != "version" && name != "sockets" && name != "annotation_profiles" &&
+            name != "profiles") {
+            return std::unexpected(member.wrong("a drop-in has version, sockets, "
+                                                "annotation_profiles and profiles alone; put it "
+                                                "into policy.json"));
+        }
+    }
+    return read_sockets(root, policy);
+}
+
+Status read_default(json::View root, Policy& policy)
+{
+    const auto at = root.find("default");
+    if (!at)
+        return {};
+    AH_TRY(policy.fallback, at->string());
+    if (policy.fallback == "open" && policy.find("open") == nullptr) {
+        Profile& open = policy.profiles["open"];
+        open.name = "open";
+        open.egress = Egress::open;
+        open.switches = policy.switches;
+    }
+    if (policy.find(policy.fallback) == nullptr)
+        return std::unexpected(at->wrong("no profile " + in_quotes(policy.fallback)));
+    return {};
+}
+
+Status read_annotation_profiles(json::View root, Policy& policy)
+{
+    const auto at = root.find("annotation_profiles");
+    if (!at)
+        return {};
+    AH_TRY(const std::vector<std::string> names, read_strings(*at));
+    for (const json::View item : at->items()) {
+        AH_TRY(const std::string name, item.string());
+        if (policy.find(name) == nullptr)
+            return std::unexpected(item.wrong("no profile " + in_quotes(name)));
+    }
+    add_missing(names, policy.annotation_profiles);
+    return {};
+}
+
+enum class Part : std::uint8_t { policy, drop_in };
+
+// Reads a policy and its drop-ins, one kind of member after the other, and keeps every fault: what
+// comes first is what a caller is told.
+class PolicyReader {
+public:
+    void add(const PolicyFile& file, Part part)
+    {
+        auto document = json::Document::parse(file.text, Code::invalid_policy);
+        if (!document)
+            return keep(std::unexpected(std::move(document).error()), file.path);
+        documents_.push_back({*std::move(document), file.path, part});
+        const json::View root = documents_.back().document.root();
+        // The version comes first: another one may have other members.
+        Status usable =
+            root.object() ? check_version(root) : Status(std::unexpected(root.object().error()));
+        if (!usable) {
+            documents_.pop_back();
+            keep(std::move(usable), file.path);
+        }
+    }
+
+    void read()
+    {
+        for (const Source& one : documents_) {
+            const json::View root = one.document.root();
+            keep(one.part == Part::policy ? read_own_members(root, policy_)
+                                          : read_drop_in_members(root, policy_),
+                 one.path);
+        }
+        policy_.profiles["off"].switches = policy_.switches;
+        for (const Source& one : documents_)
+            read_profiles(one);
+        for (const Source& one : documents_) {
+            if (one.part == Part::policy)
+                keep(read_default(one.document.root(), policy_), one.path);
+        }
+        for (const Source& one : documents_)
+            keep(read_annotation_profiles(one.document.root(), policy_), one.path);
+    }
+
+    Policy policy_;
+    std::vector<Error> faults_;
+
+private:
+    struct Source {
+        json::Document document;
+        std::string path;
+        Part part;
+    };
+
+    void keep(Status status, const std::string& path)
+    {
+        if (!status)
+            faults_.push_back(
+                std::move(status).error().in(path.empty() ? "" : "policy " + printable(path)));
+    }
+
+    void read_profiles(const Source& source)
+    {
+        const auto at = source.document.root().find("profiles");
+        const auto members = at ? at->object() : std::vector<json::View>();
+        if (!members)
+            return keep(std::unexpected(members.error()), source.path);
+        for (const json::View member : *members) {
+            const auto [owner, first] = owners_.try_emplace(member.key(), source.path);
+            if (!first) {
+                keep(std::unexpected(member.wrong("is in " + printable(owner->second) +
+                                                  " as well; leave it in one of the two")),
+                     source.path);
+                continue;
+            }
+            auto profile = read_profile(member, policy_.switches);
+            if (profile)
+                policy_.profiles[profile->name] = *std::move(profile);
+            else
+                keep(std::unexpected(std::move(profile).error()), source.path);
+        }
+    }
+
+    std::deque<Source> documents_;              // views point into them
+    std::map<std::string, std::string> owners_; // the file of each profile
+};
+
+PolicyReader read_all(const PolicyFiles& files)
+{
+    PolicyReader reader;
+    if (files.policy)
+        reader.add(*files.policy, Part::policy);
+    for (const PolicyFile& file : files.drop_ins)
+        reader.add(file, Part::drop_in);
+    reader.read();
+    return reader;
 }
 
 } // namespace
@@ -381,9 +339,20 @@ std::string Policy::known_profiles() const
 
 Result<Policy> parse_policy(std::string text)
 {
-    AH_TRY(const json::Document document,
-           json::Document::parse(std::move(text), Code::invalid_policy));
-    return read_policy(document.root());
+    return merge_policy(PolicyFiles{PolicyFile{{}, std::move(text)}, {}});
+}
+
+Result<Policy> merge_policy(const PolicyFiles& files)
+{
+    PolicyReader reader = read_all(files);
+    if (!reader.faults_.empty())
+        return std::unexpected(std::move(reader.faults_.front()));
+    return std::move(reader.policy_);
+}
+
+std::vector<Error> policy_faults(const PolicyFiles& files)
+{
+    return std::move(read_all(files).faults_);
 }
 
 } // namespace anchorhold

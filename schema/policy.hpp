@@ -104,4 +104,19 @@ std::optional<Relay> relay_from(std::string_view word);
 // honour is refused as "not available yet".
 Result<Policy> parse_policy(std::string text);
 
+struct PolicyFile {
+    std::string path; // for sentences; empty: they name no file
+    std::string text;
+};
+// The policy and its drop-ins, policy.d/*.json beside it. A drop-in has profiles, `sockets` and
+// `annotation_profiles` alone, which are added to the policy's.
+struct PolicyFiles {
+    std::optional<PolicyFile> policy; // none: the policy that is built in
+    std::vector<PolicyFile> drop_ins;
+};
+// Reads them as one policy. A profile has one owner: one that stands in two files is refused.
+Result<Policy> merge_policy(const PolicyFiles& files);
+// Returns all that merge_policy refuses, the first of which is its error.
+std::vector<Error> policy_faults(const PolicyFiles& files);
+
 } // namespace anchorhold

@@ -6,7 +6,6 @@
 
 #include "schema/file_identity.hpp"
 #include "schema/plan.hpp"
-#include "schema/process_identity.hpp"
 #include "schema/rules/network.hpp"
 #include "schema/rules/refused_names.hpp"
 
@@ -16,6 +15,14 @@
 #include <vector>
 
 namespace anchorhold {
+
+// A process by pid and start time (proc(5), stat field 22): the kernel uses a pid again, but not
+// with its start time.
+struct ProcessIdentity {
+    std::int64_t pid = 0;    // 0: no process yet
+    std::uint64_t start = 0; // clock ticks after boot
+    friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
+};
 
 enum class RunState : std::uint8_t {
     planned,  // written before the first change to the host

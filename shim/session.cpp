@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/session.hpp"
 
-#include "hooks/files/owned_path.hpp"
 #include "hooks/files/whole_file.hpp"
 #include "hooks/state/state_path.hpp"
+#include "shim/policy_files.hpp"
 #include "shim/runtime/runtime.hpp"
 #include "shim/verbs/create.hpp"
 #include "shim/verbs/delete.hpp"
@@ -21,40 +21,11 @@ namespace anchorhold {
 namespace {
 
 constexpr const char* default_policy = "/etc/anchorhold/policy.json";
-constexpr std::size_t most_policy = std::size_t{1024} * 1024;
 
 std::optional<std::string> environment(const char* name)
 {
     const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-// Reads a file through the descriptor by which it was judged.
-Result<std::string> read_judged(const UniqueFd& judged, const std::string& path)
-{
-    const std::string same = "/proc/self/fd/" + std::to_string(judged.get());
-    const UniqueFd file(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file)
-        return fail_errno("open " + path, errno, Code::invalid_policy);
-    auto text = files::read_all(file.get(), most_policy, path);
-    if (!text)
-        text.error().code = Code::invalid_policy;
-    return text;
-}
-
-Result<Policy> read_policy(const std::string& path, bool named)
-{
-    const auto judged = files::open_owned_path(path, "policy", Code::invalid_policy);
-    if (!judged && judged.error().number == ENOENT) {
-        if (!named)
-            return Policy();
-        return fail(Code::invalid_policy, "no policy at " + in_quotes(path));
-    }
-    if (!judged)
-        return std::unexpected(judged.error());
-    AH_TRY(auto text, read_judged(*judged, path));
-    AH_TRY(auto policy, parse_policy(std::move(text)), "policy " + path);
-    return policy;
 }
 
 RootFacts root_facts()
@@ -150,6 +121,21 @@ std::optional<Error> creation_obstacle(const std::optional<Error>& wrong, const 
     return first;
 }
 
+// Reads the policy into the session.
+void read_policy(Session& session)
+{
+    const bool named = session.own.policy.has_value();
+    const auto read = read_policy_files(session.policy_path,
+                                        named ? WithoutPolicy::refused : WithoutPolicy::fine);
+    session.policy = read ? merge_policy(*read) : Result<Policy>(std::unexpected(read.error()));
+    if (!read)
+        return;
+    if (read->policy)
+        session.policy_files.push_back(read->policy->path);
+    for (const PolicyFile& file : read->drop_ins)
+        session.policy_files.push_back(file.path);
+}
+
 } // namespace
 
 std::optional<std::string> profile_in_name(std::string_view argv0)
@@ -183,7 +169,7 @@ Session open_session(std::span<const char* const> argv)
     if (!argv.empty())
         session.argv0_profile = profile_in_name(argv[0]);
     session.policy_path = session.own.policy.value_or(default_policy);
-    session.policy = read_policy(session.policy_path, session.own.policy.has_value());
+    read_policy(session);
     // A relative one is wrong, and may not be looked for where the caller happens to stand.
     const bool named = session.own.state && session.own.state->starts_with('/');
     const auto state_path =

@@ -19,8 +19,9 @@ struct Session {
     words::Invocation invocation;
     std::optional<std::string> argv0_profile; // "ci" when called as anchorhold-ci
     std::string policy_path;
-    Result<Policy> policy = Policy(); // an Error: the file is broken
-    std::string runtime;              // empty: `obstacle` says why there is none
+    std::vector<std::string> policy_files; // that were read: policy_path, its drop-ins
+    Result<Policy> policy = Policy();      // an Error: the file is broken
+    std::string runtime;                   // empty: `obstacle` says why there is none
     // Why nothing is done but our own subcommands: there is no runtime.
     std::optional<Error> obstacle;
     // Why nothing is created: an option of ours was wrong, the policy is broken, or there is no

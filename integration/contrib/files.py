@@ -45,7 +45,11 @@ def parse(path):
         return tomllib.load(file)
 
 
-POLICIES = [path for path in files(".json") if os.path.basename(path).startswith("policy")]
+POLICIES = [
+    path
+    for path in files(".json")
+    if os.path.basename(path).startswith("policy") or path.startswith("policies/")
+]
 TOML = files(".toml") + [
     "crio/anchorhold.conf",
     "podman/anchorhold.conf",
@@ -148,6 +152,25 @@ def _(_):
         name: {"runtime_path": f"/usr/local/bin/{name}", "runtime_type": "oci"}
         for name in HANDLERS
     }, runtimes
+
+
+@case("the presets and the agents' recipes go together as drop-ins")
+def _(directory):
+    os.mkdir(f"{directory}/policy.d")
+    wanted = {"off"}
+    for path in [path for path in POLICIES if path.startswith(("policies/", "agents/"))]:
+        shutil.copy(under(path), f"{directory}/policy.d/{path.replace('/', '-')}")
+        wanted |= set(parse(path)["profiles"])
+    with open(f"{directory}/policy.json", "w", encoding="utf-8") as file:
+        file.write("{}")
+    said = subprocess.run(
+        [SHIM, "--ah-policy", f"{directory}/policy.json", "policy", "check"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert said.returncode == 0, said.stdout
+    assert said.stdout.split("profiles: ")[1].strip().split(", ") == sorted(wanted), said.stdout
 
 
 @case("podman has the same runtimes, and shows the errors of each")

@@ -163,6 +163,18 @@ def _(_):
     assert {"create", "run", "exec", "delete", "state"} < set(offered)
 
 
+@case("a profile is finished by what the policy has")
+def _(directory):
+    policy = f"{directory}/policy.json"
+    with open(policy, "w", encoding="utf-8") as file:
+        json.dump({"profiles": {"agent": {}, "agree": {}, "ci": {}}}, file)
+    program = f"{directory}/anchorhold"
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {os.environ["AH_SHIM"]} --ah-policy {policy} "$@"\n')
+    os.chmod(program, 0o755)
+    assert complete("--ah-profile", "ag", program=program) == ["agent", "agree"]
+
+
 @case("what begins a word is finished")
 def _(_):
     assert sorted(complete("de")) == ["delete", "denials"]
@@ -172,6 +184,7 @@ def _(_):
     assert complete("import", "--from", "s") == ["srt"]
     assert complete("import", "--") == ["--from", "--help"]
     assert complete("verify", "cont") == ["containerd"]
+    assert complete("policy", "") == ["check", "--help"]
     assert complete("gc", "") == ["--dry-run", "--help"]
     assert complete("runs", "--") == ["--ended", "--json", "--help"]
 

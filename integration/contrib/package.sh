@@ -66,6 +66,8 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/share/doc/anchorhold/examples/podman/anchorhold-hook.conf
 ./usr/share/doc/anchorhold/examples/podman/anchorhold.conf
 ./usr/share/doc/anchorhold/examples/podman/hooks.d/anchorhold.json
+./usr/share/doc/anchorhold/examples/policies/ci.json
+./usr/share/doc/anchorhold/examples/policies/locked.json
 ./usr/share/doc/anchorhold/examples/policy.example.json
 ./usr/share/doc/anchorhold/examples/unmanaged/10-anchorhold.network
 ./usr/share/doc/anchorhold/examples/unmanaged/anchorhold.conf

@@ -6,6 +6,7 @@
 #include "shim/inspect/broker_advice.hpp"
 #include "shim/inspect/endpoint_check.hpp"
 #include "shim/inspect/network_advice.hpp"
+#include "shim/policy_files.hpp"
 #include "shim/prepare/given_hosts.hpp"
 #include "shim/prepare/made_hosts.hpp"
 #include "shim/prepare/own_addresses.hpp"
@@ -81,9 +82,10 @@ Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun&
     inspect::InspectionContext context;
     context.id = id.text();
     context.bundle = asked.bundle.path();
-    context.own_paths = {chosen.helpers.self, chosen.helpers.hook, chosen.helpers.relay,
-                         session.state_path,  session.policy_path, session.runtime,
-                         asked.bundle.path()};
+    context.own_paths = {chosen.helpers.self,  chosen.helpers.hook,
+                         chosen.helpers.relay, session.state_path,
+                         session.policy_path,  drop_in_folder(session.policy_path),
+                         session.runtime,      asked.bundle.path()};
     context.allow_vsock = chosen.request.switches.vsock == Vsock::allow;
     context.places = places;
     context.call = session.invocation;

@@ -30,9 +30,12 @@ std::string policy_text(const Session& session)
 {
     if (!session.policy)
         return session.policy.error().what;
-    if (::access(session.policy_path.c_str(), F_OK) != 0)
+    if (session.policy_files.empty())
         return "none at " + session.policy_path + ": every container is severed";
-    return session.policy_path;
+    std::string text;
+    for (const std::string& file : session.policy_files)
+        text += (text.empty() ? "" : ", ") + file;
+    return text;
 }
 
 // Returns why the runtime will not do. A crun built without seccomp leaves linux.seccomp out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subcommands of our own: doctor, explain, check, runs, show, denials, verify, gc, precreate,
-// import. They are ours only as the first word: session.rest[0] is the name, and the rest are its
-// arguments.
+// Subcommands of our own: doctor, explain, check, runs, show, denials, verify, policy, gc,
+// precreate, import. They are ours only as the first word: session.rest[0] is the name, and the
+// rest are its arguments.
 #pragma once
 
 #include "shim/session.hpp"

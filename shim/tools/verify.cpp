@@ -45,7 +45,8 @@ Called look_at(const engine::Handler& handler)
     argv.push_back("create");
     Session session = open_session(argv);
     called.facts.policy_path = session.policy_path;
-    called.facts.policy_there = ::access(session.policy_path.c_str(), F_OK) == 0;
+    called.facts.policy_there =
+        !session.policy_files.empty() || ::access(session.policy_path.c_str(), F_OK) == 0;
     // An option of ours that is wrong keeps us from creating anything, as a broken policy does.
     called.facts.policy = session.creation_obstacle
                               ? Result<Policy>(std::unexpected(*session.creation_obstacle))

@@ -286,4 +286,95 @@ TEST_CASE("who is process 1 is the policy's word, and a profile's over it")
     CHECK(refusal(R"({"relay":"outside"})") == "relay: expected auto or inside or child or host");
 }
 
+Result<Policy> merged(std::string policy, std::vector<PolicyFile> drop_ins)
+{
+    return merge_policy({PolicyFile{"/e/policy.json", std::move(policy)}, std::move(drop_ins)});
+}
+
+std::string merge_refusal(std::string policy, std::vector<PolicyFile> drop_ins)
+{
+    const auto read = merged(std::move(policy), std::move(drop_ins));
+    return read ? "" : read.error().what;
+}
+
+TEST_CASE(
+    "drop-ins add profiles, sockets and what annotations may choose, and nothing else changes")
+{
+    const auto policy =
+        merged(R"({"vsock":"allow","default":"b","sockets":["/run/a"],"profiles":{"a":{}},
+                   "annotation_profiles":["c"]})",
+               {{"/e/policy.d/b.json", R"({"version":1,"profiles":{"b":{"egress":"allowlist"}},
+                                           "sockets":["/run/a","/run/b"]})"},
+                {"/e/policy.d/c.json", R"({"profiles":{"c":{"vsock":"deny"}},
+                                           "annotation_profiles":["c","a"]})"}});
+    REQUIRE_MESSAGE(policy.has_value(), policy.error().what);
+    CHECK(policy->known_profiles() == "a, b, c, off");
+    CHECK(policy->fallback == "b");
+    CHECK(policy->sockets == std::vector<std::string>{"/run/a", "/run/b"});
+    CHECK(policy->annotation_profiles == std::vector<std::string>{"c", "a"});
+    CHECK(policy->find("b")->egress == Egress::allowlist);
+    CHECK(policy->find("b")->switches.vsock == Vsock::allow); // policy.json's
+    CHECK(policy->find("c")->switches.vsock == Vsock::deny);
+    const auto alone =
+        merge_policy({std::nullopt, {{"/e/policy.d/b.json", R"({"profiles":{"b":{}}})"}}});
+    REQUIRE(alone);
+    CHECK(alone->fallback == "off");
+    CHECK(alone->known_profiles() == "b, off");
+}
+
+TEST_CASE("a profile has one owner, whose file is named with the other")
+{
+    const std::string a = R"({"profiles":{"a":{}}})";
+    CHECK(merge_refusal(a, {{"/e/policy.d/x.json", a}}) ==
+          "policy /e/policy.d/x.json: profiles.a: is in /e/policy.json as well; leave it in one of "
+          "the two");
+    CHECK(
+        merge_refusal("{}", {{"/e/policy.d/x.json", a}, {"/e/policy.d/y.json", a}}) ==
+        "policy /e/policy.d/y.json: profiles.a: is in /e/policy.d/x.json as well; leave it in one "
+        "of the two");
+    CHECK(merge_refusal("{}", {{"/e/policy.d/x.json", a}}) == "");
+}
+
+TEST_CASE("a drop-in has no word about what is not its own")
+{
+    const std::string schema = source_file("schema/policy.schema.json");
+    const auto document = json::Document::parse(schema, Code::invalid_policy);
+    REQUIRE(document);
+    std::size_t seen = 0;
+    for (const json::View member : document->root().find("properties")->items()) {
+        const std::string name = member.key();
+        const std::string said = merge_refusal("{}", {{"/d", "{\"" + name + "\":null}"}});
+        const bool own = name == "version" || name == "sockets" || name == "profiles" ||
+                         name == "annotation_profiles";
+        CAPTURE(name);
+        CHECK(said.contains("put it into policy.json") == !own);
+        ++seen;
+    }
+    CHECK(seen > 20);
+    CHECK(merge_refusal("{}", {{"/d", R"({"version":2})"}}) ==
+          "policy /d: version: expected 1, the only version this program knows");
+    CHECK(merge_refusal("{}", {{"/d", R"({"annotation_profiles":["a"]})"}}) ==
+          "policy /d: annotation_profiles[0]: no profile \"a\"");
+    CHECK(merge_refusal("{}", {{"/d", "{"}}).starts_with("policy /d: "));
+}
+
+TEST_CASE("every fault of a policy is told, one for each part of it")
+{
+    const std::vector<Error> faults =
+        policy_faults({PolicyFile{"/p", R"({"ceiling":"all","default":"no",
+                              "profiles":{"a":{"egress":"on"},"b":{"cri":1},"c":{}}})"},
+                       {{"/d", R"({"deny":[]})"}, {"/f", "[]"}}});
+    std::string lines;
+    for (const Error& fault : faults)
+        lines += fault.what + "\n";
+    CHECK(lines == "policy /f: the document: expected an object\n"
+                   "policy /p: ceiling: expected off or allowlist or open\n"
+                   "policy /d: deny: a drop-in has version, sockets, annotation_profiles and "
+                   "profiles alone; put it into policy.json\n"
+                   "policy /p: profiles.a.egress: expected off or allowlist or open\n"
+                   "policy /p: profiles.b.cri: expected true or false\n"
+                   "policy /p: default: no profile \"no\"\n");
+    CHECK(policy_faults({std::nullopt, {}}).empty());
+}
+
 } // namespace anchorhold::policy_test

@@ -145,4 +145,41 @@ TEST_CASE("a call without words does not look behind its end")
     CHECK(open_session({}).rest.empty());
 }
 
+TEST_CASE("the drop-ins beside the policy are read, in the order of their names")
+{
+    const Scratch scratch;
+    const std::string policy = put(scratch, "policy.json", R"({"runtime":"/bin/sh"})");
+    scratch.folder("policy.d", 0755);
+    put(scratch, "policy.d/b.json", R"({"profiles":{"b":{}}})");
+    put(scratch, "policy.d/a.json", R"({"profiles":{"a":{}}})");
+    put(scratch, "policy.d/.hidden.json", "{");
+    put(scratch, "policy.d/note.txt", "{");
+    const Session session = session_of({"anchorhold", "--ah-policy", policy.c_str(), "state"});
+    REQUIRE_MESSAGE(session.policy.has_value(), session.policy.error().what);
+    CHECK(session.policy->known_profiles() == "a, b, off");
+    CHECK(session.policy_files == std::vector<std::string>{policy, scratch / "policy.d/a.json",
+                                                           scratch / "policy.d/b.json"});
+}
+
+TEST_CASE("a drop-in that another could have written refuses creation, as the policy does")
+{
+    const Scratch scratch;
+    const std::string policy = put(scratch, "policy.json", R"({"runtime":"/bin/sh"})");
+    const std::string folder = scratch.folder("policy.d", 0755);
+    const std::string file = put(scratch, "policy.d/a.json", R"({"profiles":{"a":{}}})");
+    const auto refusal = [&] {
+        const Session session = session_of({"anchorhold", "--ah-policy", policy.c_str(), "state"});
+        return session.policy ? "" : session.policy.error().what;
+    };
+    CHECK(refusal() == "");
+    ::chmod(file.c_str(), 0666);
+    CHECK(refusal() == "policy: " + file + " can be written by others than root; chmod go-w it");
+    ::chmod(file.c_str(), 0644);
+    ::chmod(folder.c_str(), 0777);
+    CHECK(refusal() == "policy: " + folder + " can be written by others than root; chmod go-w it");
+    ::chmod(folder.c_str(), 0755);
+    put(scratch, "policy.d/b.json", "{");
+    CHECK(refusal().starts_with("policy " + folder + "/b.json: "));
+}
+
 } // namespace anchorhold::session_test
