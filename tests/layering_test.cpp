@@ -82,6 +82,7 @@ const std::map<std::string, std::string> declared_in{
     {"shim/tools/explain.cpp", "shim/tools/tool_list.hpp"},
     {"shim/tools/policy.cpp", "shim/tools/tool_list.hpp"},
     {"shim/tools/precreate.cpp", "shim/tools/tool_list.hpp"},
+    {"shim/tools/setup.cpp", "shim/tools/tool_list.hpp"},
     {"shim/tools/runs.cpp", "shim/tools/tool_list.hpp"},
     {"shim/tools/verify.cpp", "shim/tools/tool_list.hpp"},
 };

@@ -18,6 +18,7 @@ handed the directory may connect, and nobody but root can replace the socket.
     broker.py --socket /run/brokers/demo/broker.sock --user 990
 
 Prints one line on stdout when it is ready, then one line per request on --log (default stderr).
+With --background it then returns, and goes on by itself.
 """
 
 import argparse
@@ -113,12 +114,23 @@ def become(user):
         sys.exit("broker: prctl PR_SET_DUMPABLE: " + os.strerror(ctypes.get_errno()))
 
 
+def go_on_alone():
+    """Lets the caller go on. A log that was named stays open, the caller's streams do not."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+
+
 def main(handler=Handler):
     options = argparse.ArgumentParser(description="a model broker for demonstrations")
     options.add_argument("--socket", required=True, metavar="PATH")
     options.add_argument("--user", required=True, help="name or number of the broker's own uid")
     options.add_argument("--log", type=argparse.FileType("a"), default=sys.stderr)
     options.add_argument("--pause", type=float, default=0.2, help="seconds between two pieces")
+    options.add_argument("--background", action="store_true", help="return when it is ready")
     given = options.parse_args()
     broker = Broker(given.socket, handler, given.log, given.pause)
     broker.bind(given.socket)
@@ -126,6 +138,8 @@ def main(handler=Handler):
     # listen(2) comes after that, since SO_PEERCRED tells a client who called it: not root.
     broker.server_activate()
     print("listening on", given.socket, flush=True)
+    if given.background:
+        go_on_alone()
     broker.serve_forever()
 
 

@@ -70,11 +70,19 @@ Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
 
 Status replace_file(const std::string& path, std::string_view text, mode_t mode)
 {
-    const std::string fresh = path + ".new"; // one that a crash left is truncated
-    AH_CHECK(write_new(fresh, text, mode), "replace " + path);
-    if (::rename(fresh.c_str(), path.c_str()) != 0)
-        return fail_errno("rename " + fresh, errno);
-    return {};
+    return replace_file_by(path + ".new", path, text, mode);
+}
+
+Status replace_file_by(const std::string& fresh, const std::string& path, std::string_view text,
+                       mode_t mode)
+{
+    AH_CHECK(write_new(fresh, text, mode), "replace " + path); // one that a crash left is truncated
+    if (::rename(fresh.c_str(), path.c_str()) == 0)
+        return {};
+    const int number = errno;
+    if (number == EXDEV)
+        ::unlink(fresh.c_str());
+    return fail_errno("rename " + fresh, number);
 }
 
 } // namespace anchorhold::files

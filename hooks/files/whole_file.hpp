@@ -22,5 +22,8 @@ Result<std::string> read_all(int fd, std::size_t limit, const std::string& path)
 // the old text or the new one is there, even where the state directory is on a disk. Only one
 // process may write at a time: the caller holds the run's lock, or another of ours.
 Status replace_file(const std::string& path, std::string_view text, mode_t mode);
+// Does the same by a temporary file of that name, which must be on the same filesystem (EXDEV).
+Status replace_file_by(const std::string& fresh, const std::string& path, std::string_view text,
+                       mode_t mode);
 
 } // namespace anchorhold::files

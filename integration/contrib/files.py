@@ -141,7 +141,7 @@ def check_containerd(path, plugin, others=()):
 @case("containerd has a handler per profile, by the name of a link, with the globs")
 def _(_):
     check_containerd("containerd/version-2.toml", "io.containerd.grpc.v1.cri", ["runc"])
-    check_containerd("containerd/version-3.toml", "io.containerd.cri.v1.runtime")
+    check_containerd("containerd/version-3.toml", "io.containerd.cri.v1.runtime", ["runc"])
     assert [parse(f"containerd/version-{number}.toml")["version"] for number in (2, 3)] == [2, 3]
 
 

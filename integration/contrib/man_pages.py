@@ -173,6 +173,7 @@ def _(directory):
         file.write(f'#!/bin/sh\nexec {os.environ["AH_SHIM"]} --ah-policy {policy} "$@"\n')
     os.chmod(program, 0o755)
     assert complete("--ah-profile", "ag", program=program) == ["agent", "agree"]
+    assert complete("setup", "--profile", "", program=program) == ["agent", "agree", "ci", "off"]
 
 
 @case("what begins a word is finished")
@@ -185,6 +186,7 @@ def _(_):
     assert complete("import", "--") == ["--from", "--help"]
     assert complete("verify", "cont") == ["containerd"]
     assert complete("policy", "") == ["check", "--help"]
+    assert complete("setup", "--w") == ["--write"]
     assert complete("gc", "") == ["--dry-run", "--help"]
     assert complete("runs", "--") == ["--ended", "--json", "--help"]
 

@@ -102,8 +102,8 @@ policy
 drop_in=/etc/containers/containers.conf.d/50-site.conf
 engine /usr/local/bin/podman
 check "podman: not told is no, and no failure" is podman 0 false "" ""
-check "podman: and says what to copy" same "podman no not told of anchorhold; copy \
-contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says" "$(row podman)"
+check "podman: and says what to do" same "podman no not told of anchorhold; \
+anchorhold setup podman --write, or its hook as contrib/podman/README.md says" "$(row podman)"
 check "podman: is found in /usr/local/bin" same /usr/local/bin/podman "$(of podman .program)"
 echo "# anchorhold = [\"$bin\"]" | write /etc/containers/containers.conf
 check "podman: a comment tells it nothing" is podman 0 false "" ""

@@ -265,9 +265,9 @@ void say_if_none(EngineSetup& setup)
         return;
     // podman has no service to restart. A hook makes up for a runtime, see add_hooks.
     const std::string remedy =
-        setup.engine == Engine::podman
-            ? "copy contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says"
-            : "copy from contrib/" + std::string(word_for(setup.engine)) + ", then restart it";
+        "anchorhold setup " + std::string(word_for(setup.engine)) +
+        (setup.engine == Engine::podman ? " --write, or its hook as contrib/podman/README.md says"
+                                        : " --write, then restart it");
     setup.faults.push_back({.kind = FaultKind::no_handler,
                             .handler = {},
                             .says = "its configuration does not name anchorhold",

@@ -133,6 +133,12 @@ std::vector<EngineState> look_at_engines()
     return found;
 }
 
+engine::Layering layering_here(engine::Engine engine)
+{
+    const auto* const one = std::ranges::find(engine_programs, engine, &EngineProgram::engine);
+    return layering_by(engine, installed(one->name));
+}
+
 bool some_told_wrongly(const std::vector<EngineState>& engines)
 {
     return std::ranges::any_of(engines, is_told_wrongly);

@@ -18,6 +18,8 @@ struct EngineState {
 };
 
 std::vector<EngineState> look_at_engines();
+// Returns how the engine that is installed here lays files over each other.
+engine::Layering layering_here(engine::Engine engine);
 // Says whether some engine names us in vain.
 bool some_told_wrongly(const std::vector<EngineState>& engines);
 

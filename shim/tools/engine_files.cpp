@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_engine_config = std::size_t{1024} * 1024;
 constexpr std::size_t most_engine_files = 1000;
+constexpr const char* crio_folder = "/etc/crio/crio.conf.d";
 
 std::string variable(const char* name)
 {
@@ -95,6 +96,12 @@ private:
     EngineFiles read_;
 };
 
+std::string users_podman_file()
+{
+    const std::string own = variable("XDG_CONFIG_HOME");
+    return (own.empty() ? variable("HOME") + "/.config" : own) + "/containers/containers.conf";
+}
+
 // Reads podman's files: containers.conf(5). A variable's file stands for all others, an override
 // comes behind them.
 void read_podman_files(FileReader& reader)
@@ -104,11 +111,8 @@ void read_podman_files(FileReader& reader)
     } else {
         reader.add("/usr/share/containers/containers.conf");
         reader.add_with_drop_ins(usual_file(engine::Engine::podman));
-        const std::string own = variable("XDG_CONFIG_HOME");
-        if (::geteuid() != 0) {
-            reader.add_with_drop_ins((own.empty() ? variable("HOME") + "/.config" : own) +
-                                     "/containers/containers.conf");
-        }
+        if (::geteuid() != 0)
+            reader.add_with_drop_ins(users_podman_file());
     }
     if (const std::string last = variable("CONTAINERS_CONF_OVERRIDE"); !last.empty())
         reader.add(last);
@@ -177,7 +181,63 @@ void read_crio_folder(const fs::path& folder, FileReader& reader, int depth)
     }
 }
 
+// Returns the file that a daemon was told to read; empty: its own default.
+std::string file_in(std::string_view command_line)
+{
+    std::vector<std::string> words;
+    for (std::size_t end = 0; (end = command_line.find('\0')) != std::string_view::npos;
+         command_line.remove_prefix(end + 1))
+        words.emplace_back(command_line.substr(0, end));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        for (const std::string_view option : {"-c", "--config", "--config-file"}) {
+            if (words[i] == option && i + 1 < words.size())
+                return words[i + 1];
+            if (words[i].starts_with(std::string(option) + "=") && option != "-c")
+                return words[i].substr(option.size() + 1);
+        }
+    }
+    return "";
+}
+
+// Returns the file of each daemon of that name which sees our filesystems.
+std::vector<std::string> files_of_running(const std::string& name, const std::string& otherwise)
+{
+    std::vector<std::string> found;
+    std::error_code error;
+    const fs::path ours = fs::read_symlink("/proc/self/ns/mnt", error);
+    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string process = entry->path();
+        const auto comm = files::read_file(process + "/comm", most_engine_config);
+        std::error_code gone;
+        if (!comm || !*comm || **comm != name + "\n" ||
+            fs::read_symlink(process + "/ns/mnt", gone) != ours)
+            continue;
+        const auto words = files::read_file(process + "/cmdline", most_engine_config);
+        const std::string file = words && *words ? file_in(**words) : std::string();
+        found.push_back(file.empty() ? otherwise : file);
+    }
+    return found;
+}
+
 } // namespace
+
+Status check_is_read(engine::Engine engine, const std::string& main)
+{
+    const bool docker = engine == engine::Engine::docker;
+    const std::string word = docker ? "dockerd" : std::string(word_for(engine));
+    const std::vector<std::string> read = files_of_running(word, usual_file(engine));
+    for (const std::string& file : read) {
+        std::error_code error;
+        if (file == main || fs::equivalent(file, main, error))
+            return {};
+    }
+    if (read.empty())
+        return {};
+    return fail(Code::invalid_request, word + " was started with " + printable(read.front()) +
+                                           " and does not read " + printable(main) +
+                                           "; name that file by --config");
+}
 
 std::string usual_file(engine::Engine engine)
 {
@@ -200,10 +260,23 @@ EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
     case engine::Engine::containerd: read_containerd_files(main, layering, reader); break;
     case engine::Engine::crio:
         reader.add(main);
-        read_crio_folder("/etc/crio/crio.conf.d", reader, 0);
+        read_crio_folder(crio_folder, reader, 0);
         break;
     }
     return reader.take();
+}
+
+Result<std::string> drop_in_file(engine::Engine engine)
+{
+    constexpr const char* name = "/anchorhold.conf";
+    if (engine != engine::Engine::podman)
+        return std::string(crio_folder) + name;
+    if (!variable("CONTAINERS_CONF").empty()) {
+        return fail(Code::invalid_request,
+                    "CONTAINERS_CONF names the one file that podman reads, so "
+                    "a drop-in is none; unset it");
+    }
+    return (::geteuid() == 0 ? usual_file(engine) : users_podman_file()) + ".d" + name;
 }
 
 void add_hook_files(engine::EngineSetup& setup, std::vector<Error>& errors)

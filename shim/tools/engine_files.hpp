@@ -22,6 +22,13 @@ std::string usual_file(engine::Engine engine);
 EngineFiles read_engine_files(engine::Engine engine, const std::string& main,
                               engine::Layering layering);
 
+// Refuses (invalid_request) a main file that the engine, while it runs, was not started with.
+Status check_is_read(engine::Engine engine, const std::string& main);
+// Returns the path of a drop-in of ours that read_engine_files reads, for podman and CRI-O; for a
+// user it is among podman's own files of that user. Refuses (invalid_request) a podman that reads
+// no drop-ins.
+Result<std::string> drop_in_file(engine::Engine engine);
+
 // Adds podman's hooks of ours to its set-up: those that it calls, and as faults those that it does
 // not. Adds the errors of files that cannot be read.
 void add_hook_files(engine::EngineSetup& setup, std::vector<Error>& errors);

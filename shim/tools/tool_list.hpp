@@ -15,9 +15,12 @@ struct ToolCall {
     bool json = false;
     bool dry_run = false;
     bool ended = false;
+    bool write = false;
+    bool remove = false;
     std::string bundle;                // empty: the working directory
     std::string from;                  // empty: not given
     std::string config;                // of an engine; empty: the engine's own default
+    std::vector<std::string> profiles; // empty: not given
     std::vector<std::string> operands;
 };
 
@@ -41,6 +44,10 @@ Result<int> tool_import(const Session& session, const ToolCall& call, ToolOutput
 // Says whether an engine's configuration leads to us and whether a throw-away container leaves its
 // record. Returns 0 for yes, 1 for no.
 Result<int> tool_verify(const Session& session, const ToolCall& call, ToolOutput& output);
+
+// Shows what an engine would be told of us, or with --write tells it, or with --remove takes it
+// back. Restarts nothing.
+Result<int> tool_setup(const Session& session, const ToolCall& call, ToolOutput& output);
 
 // Names each fault of the installed policy, or of one file. Returns 0 when there is none.
 Result<int> tool_policy(const Session& session, const ToolCall& call, ToolOutput& output);

@@ -27,6 +27,8 @@ struct ToolOption {
     std::string ToolCall::* text; // where the value goes; null for a flag
     bool ToolCall::* flag;        // where the flag goes; null for an option with a value
     bool required = false;
+    std::vector<std::string> ToolCall::* list =
+        nullptr; // where the values of one go that may repeat
 };
 
 constexpr std::array tool_options{
@@ -42,6 +44,11 @@ constexpr std::array tool_options{
     ToolOption{'c', "--config", "FILE",
                "the engine's main configuration file (default: the engine's own default)",
                &ToolCall::config, nullptr},
+    ToolOption{'p', "--profile", "NAME",
+               "a profile that gets a runtime (default: all; may be given more than once)", nullptr,
+               nullptr, false, &ToolCall::profiles},
+    ToolOption{'w', "--write", "", "write it", nullptr, &ToolCall::write},
+    ToolOption{'r', "--remove", "", "take away what --write wrote", nullptr, &ToolCall::remove},
     ToolOption{'f', "--from", "srt|networkpolicy|opensandbox", "the format of FILE",
                &ToolCall::from, nullptr, true},
 };
@@ -136,6 +143,9 @@ constexpr std::array tools{
          "Lists what a filtered run tried and was refused.", about_id},
     Tool{"verify", "jc", 1, 2, "ENGINE [RUNTIME]", tool_verify,
          "Runs throw-away containers to see whether an engine calls anchorhold.", about_engine},
+    Tool{"setup", "cpwr", 1, 1, "ENGINE", tool_setup,
+         "Shows how an engine is told of anchorhold, or tells it.",
+         "ENGINE is podman, docker, containerd or crio.\n"},
     Tool{"policy", "", 1, 2, "check [FILE]", tool_policy,
          "Says what is wrong with the policy that is installed, or with FILE.",
          "In a folder policy.d, FILE is checked as a drop-in.\n"},
@@ -169,6 +179,7 @@ std::string usage_of(const Tool& tool)
             continue;
         const std::string words = spelled(option.name, option.value);
         line += option.required ? " " + words : " [" + words + "]";
+        line += option.list != nullptr ? "..." : "";
     }
     return line + (tool.operand_words.empty() ? "" : " ") + std::string(tool.operand_words);
 }
@@ -230,10 +241,13 @@ bool take_word(const Tool& tool, const std::vector<std::string>& words, std::siz
             continue;
         if (option.flag != nullptr && word == option.name)
             return call.*option.flag = true;
-        if (option.text == nullptr)
+        if (option.flag != nullptr)
             continue;
         if (const auto value = take_value(words, at, std::string(option.name))) {
-            call.*option.text = *value;
+            if (option.list != nullptr)
+                (call.*option.list).push_back(*value);
+            else
+                call.*option.text = *value;
             return !value->empty();
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subcommands of our own: doctor, explain, check, runs, show, denials, verify, policy, gc,
-// precreate, import. They are ours only as the first word: session.rest[0] is the name, and the
+// Subcommands of our own: doctor, explain, check, runs, show, denials, verify, setup, policy,
+// gc, precreate, import. They are ours only as the first word: session.rest[0] is the name, and the
 // rest are its arguments.
 #pragma once
 

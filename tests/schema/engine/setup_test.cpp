@@ -194,7 +194,7 @@ TEST_CASE("a configuration that cannot be read, or does not name us")
     CHECK(faults(of_file(Engine::docker, "{\"runtimes\": "))
               .starts_with("config_unreadable : the file: "));
     const std::string none =
-        "; copy contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says\n";
+        "; anchorhold setup podman --write, or its hook as contrib/podman/README.md says\n";
     CHECK(faults(of_file(Engine::podman, "")) ==
           "no_handler : its configuration does not name anchorhold" + none);
     CHECK(faults(read_setup(Engine::podman, {}, {})) ==

@@ -41,10 +41,10 @@ TEST_CASE("an engine that is not told of us is told where to copy from")
 {
     const std::map<Engine, std::string> remedies{
         {Engine::podman,
-         "copy contrib/podman/anchorhold.conf, or its hook as contrib/podman/README.md says"},
-        {Engine::docker, "copy from contrib/docker, then restart it"},
-        {Engine::containerd, "copy from contrib/containerd, then restart it"},
-        {Engine::crio, "copy from contrib/crio, then restart it"}};
+         "anchorhold setup podman --write, or its hook as contrib/podman/README.md says"},
+        {Engine::docker, "anchorhold setup docker --write, then restart it"},
+        {Engine::containerd, "anchorhold setup containerd --write, then restart it"},
+        {Engine::crio, "anchorhold setup crio --write, then restart it"}};
     for (const auto& [engine, remedy] : remedies) {
         for (const auto& files :
              {std::vector<EngineFile>(), {{"f", engine == Engine::docker ? "{}" : ""}}}) {
