@@ -92,6 +92,15 @@ for document in POLICIES:
                 assert "Network: off — confined" in said.stdout, said.stdout
 
 
+def check_policy(policy, *files):
+    return subprocess.run(
+        [SHIM, "--ah-policy", policy, "policy", "check", *files],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
 def fenced(path):
     """The blocks between lines of ``` in a text."""
     with open(under(path), encoding="utf-8") as file:
@@ -163,14 +172,27 @@ def _(directory):
         wanted |= set(parse(path)["profiles"])
     with open(f"{directory}/policy.json", "w", encoding="utf-8") as file:
         file.write("{}")
-    said = subprocess.run(
-        [SHIM, "--ah-policy", f"{directory}/policy.json", "policy", "check"],
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    said = check_policy(f"{directory}/policy.json")
     assert said.returncode == 0, said.stdout
     assert said.stdout.split("profiles: ")[1].strip().split(", ") == sorted(wanted), said.stdout
+
+
+@case("policy check has a line for each fault, with the files that own a profile")
+def _(directory):
+    os.mkdir(f"{directory}/policy.d")
+    policy, drop_ins = f"{directory}/policy.json", f"{directory}/policy.d"
+    one, two = f"{drop_ins}/a.json", f"{drop_ins}/b.json"
+    for path, text in ((policy, '{"ceilling": "off"}'), (one, '{"profiles": {"ci": {}}}')):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    shutil.copy(one, two)
+    said = check_policy(policy)
+    assert said.returncode == 1 and said.stdout.splitlines() == [
+        f'policy {policy}: the document: unknown member "ceilling"; '
+        "anchorhold-policy.json(5) says what may stand there",
+        f"policy {two}: profiles.ci: is in {one} as well; leave it in one of the two",
+    ], said.stdout
+    assert check_policy(policy, one).returncode == 0
 
 
 @case("podman has the same runtimes, and shows the errors of each")
