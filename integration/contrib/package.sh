@@ -10,11 +10,15 @@ if [ -z "${AH_LAB_CGROUP:-}" ]; then # inside, the sources may be hidden
     packages=$(mktemp -d)
     trap 'rm -rf "$packages"' EXIT
     # as quick as can be
-    AH_PREBUILT=$AH_BUILD DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1 \
-        "$here/../contrib/build-deb" "$packages" || exit 1
+    AH_SAID=$(AH_PREBUILT=$AH_BUILD DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1 \
+        "$here/../contrib/build-deb" "$packages" 2>&1) || { echo "$AH_SAID"; exit 1; }
     AH_DEB=$(echo "$packages"/anchorhold_*.deb)
+    # What there is to copy, of whole folders.
+    AH_EXAMPLES=$(cd "$here/../contrib" &&
+        find agents brokers ci containerd crio demo docker kubernetes podman polic* security unmanaged \
+            -type f ! -name '*.pyc' -printf './usr/share/doc/anchorhold/examples/%p\n' | LC_ALL=C sort)
     AH_VERSION=$(meson introspect --projectinfo "$AH_BUILD" | jq -r .version)
-    export AH_DEB AH_VERSION
+    export AH_DEB AH_EXAMPLES AH_SAID AH_VERSION
 fi
 enter_lab
 needs_host overlay
@@ -45,46 +49,30 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/lib/tmpfiles.d/anchorhold.conf
 ./usr/libexec/anchorhold/anchorhold-hook
 ./usr/libexec/anchorhold/anchorhold-relay
+./usr/share/anchorhold/policy.schema.json
+./usr/share/anchorhold/record.schema.json
 ./usr/share/bash-completion/completions/anchorhold
 ./usr/share/doc/anchorhold/NEWS.md.gz
 ./usr/share/doc/anchorhold/README.md.gz
 ./usr/share/doc/anchorhold/SECURITY.md.gz
 ./usr/share/doc/anchorhold/changelog.gz
 ./usr/share/doc/anchorhold/copyright
-./usr/share/doc/anchorhold/examples/brokers/README.md
-./usr/share/doc/anchorhold/examples/brokers/anchorhold-broker@.service
-./usr/share/doc/anchorhold/examples/brokers/daemonset.yaml
-./usr/share/doc/anchorhold/examples/brokers/haproxy.cfg
-./usr/share/doc/anchorhold/examples/brokers/kustomization.yaml
-./usr/share/doc/anchorhold/examples/brokers/nginx.conf
-./usr/share/doc/anchorhold/examples/containerd/version-2.toml
-./usr/share/doc/anchorhold/examples/containerd/version-3.toml
-./usr/share/doc/anchorhold/examples/crio/anchorhold.conf
-./usr/share/doc/anchorhold/examples/docker/README.md
-./usr/share/doc/anchorhold/examples/docker/daemon.json
-./usr/share/doc/anchorhold/examples/podman/README.md
-./usr/share/doc/anchorhold/examples/podman/anchorhold-hook.conf
-./usr/share/doc/anchorhold/examples/podman/anchorhold.conf
-./usr/share/doc/anchorhold/examples/podman/hooks.d/anchorhold.json
-./usr/share/doc/anchorhold/examples/policies/ci.json
-./usr/share/doc/anchorhold/examples/policies/locked.json
-./usr/share/doc/anchorhold/examples/policy.example.json
-./usr/share/doc/anchorhold/examples/unmanaged/10-anchorhold.network
-./usr/share/doc/anchorhold/examples/unmanaged/anchorhold.conf
-./usr/share/doc/anchorhold/examples/unmanaged/dhcpcd.conf
+'"$AH_EXAMPLES"'
+./usr/share/lintian/overrides/anchorhold
 ./usr/share/man/man1/anchorhold-relay.1.gz
 ./usr/share/man/man5/anchorhold-policy.json.5.gz
 ./usr/share/man/man8/anchorhold-hook.8.gz
 ./usr/share/man/man8/anchorhold.8.gz
 ./var/lib/systemd/deb-systemd-helper-enabled/anchorhold-gc.timer.dsh-also
 ./var/lib/systemd/deb-systemd-helper-enabled/timers.target.wants/anchorhold-gc.timer'
+check "its build says where it is, and no word of missing man pages" same "$AH_DEB" "$AH_SAID"
 check "it has the version of the programs" same "$AH_VERSION" "$(dpkg-deb -f "$AH_DEB" Version)"
 check "it installs" package --install "$AH_DEB"
 check "these files are there, and no other is touched" same_files
 check "the timer's service calls the installed program" same "ExecStart=$runtime gc" \
     "$(grep ExecStart /usr/lib/systemd/system/anchorhold-gc.service)"
 check "no example names another place" same "" \
-    "$(grep -rl /usr/local /usr/share/doc/anchorhold/examples)"
+    "$(grep -rlE '/usr/local/(bin|libexec)/anchorhold' /usr/share/doc/anchorhold/examples)"
 
 bundle one . attempt lo
 check "a container runs with it, severed where there is no policy" contains "$(in_cell one)" "lo"
