@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Real agents in our containers: each asks its model, runs the command the model wants, hands back
 # what that said and gives the model's answer, whatever proxies its environment names; the broker
-# alone hears of it. AH_AGENTS is a root file system into whose /agents npm installed them.
+# alone hears of it. Asked to, it calls the tools of MCP servers inside too, one on a pipe and one on
+# a port of the loopback. AH_AGENTS is a root file system into whose /agents npm installed them.
 #
 # Never judged by an exit status: an agent that gets nowhere says nothing and exits 0.
 run_by='integration/agents/run'
@@ -16,6 +17,10 @@ enter_lab
 runs=3 # of each kind that is timed
 proxy_port=3128
 hostile=http://203.0.113.1:$proxy_port
+recipes=$(cd "$here/../contrib/agents" && pwd)
+# What the recipes have in the environment, as far as an agent does not work without.
+recipe_env=$(jq '.profiles["gemini-cli"].env + {ANTHROPIC_BASE_URL: "http://127.0.0.1:8080"}' \
+    "$recipes/gemini-cli/policy.json")
 proxy_env=$(jq -n --arg proxy "$hostile" '["PATH=/usr/bin:/bin", "HOME=/home/agent",
     "ANTHROPIC_API_KEY=sk-none", "OPENAI_API_KEY=sk-none",
     (("http", "https", "all", "ws", "wss") | "\(.)_proxy=\($proxy)",
@@ -27,10 +32,40 @@ declare -A agents=(
         -c model_provider=ours -c model_providers.ours.name=ours
         -c model_providers.ours.base_url=http://127.0.0.1:8080/v1
         -c model_providers.ours.wire_api=responses -c model_providers.ours.env_key=OPENAI_API_KEY'
-    [claude]='claude --allowedTools Bash -p'
+    [claude]='claude --allowedTools Bash,mcp__near,mcp__far -p'
+    [gemini]='gemini --yolo -p'
+    [opencode]='opencode run'
 )
+# How many look-ups the relay answers of those that an agent makes at its start: a pattern.
+some='[1-9][0-9]*'
+declare -A lookups=([codex]=$some [claude]=$some [gemini]='[0-9]+' [opencode]=$some)
 
 # ---- the image ----------------------------------------------------------------------------------
+
+# What MCP's clients are told: a server that they start, and one that is there.
+mcp_word=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
+mcp_command=$(jq -n --arg word "$mcp_word" '["node", "/agents/mcp.mjs", "stdio", $word, "/tmp/mcp.log"]')
+mcp_url=http://127.0.0.1:7777/mcp
+
+with_mcp() { jq --argjson command "$mcp_command" --arg url $mcp_url "$@"; }
+
+# The files that the recipes put into HOME: in /agents/plain; in /agents/mcp the same with servers of
+# MCP in them.
+make_homes() {
+    local plain=$image/agents/plain mcp=$image/agents/mcp
+    mkdir -p "$plain"/{.gemini,.config/opencode} "$mcp"/{.codex,.gemini,.config/opencode}
+    cp "$recipes/gemini-cli/settings.json" "$plain/.gemini"
+    cp "$recipes/opencode/opencode.json" "$plain/.config/opencode"
+    with_mcp '.mcpServers = {near: {command: $command[0], args: $command[1:]}, far: {httpUrl: $url}}' \
+        <"$plain/.gemini/settings.json" >"$mcp/.gemini/settings.json"
+    with_mcp '.mcp = {near: {type: "local", command: $command}, far: {type: "remote", url: $url}}' \
+        <"$plain/.config/opencode/opencode.json" >"$mcp/.config/opencode/opencode.json"
+    with_mcp '.mcpServers = {near: {command: $command[0], args: $command[1:]},
+                             far: {type: "http", url: $url}}' <<<'{}' >"$mcp/.claude.json"
+    with_mcp -r '"[mcp_servers.near]", "command = \($command[0] | tojson)",
+        "args = \($command[1:] | tojson)", "[mcp_servers.far]", "url = \($url | tojson)"' \
+        <<<'{}' >"$mcp/.codex/config.toml"
+}
 
 # busybox, and what agents ask for besides: node and bash, copied, since what is mounted below a root
 # file system voids it. npm has put the agents in already.
@@ -63,9 +98,22 @@ make_agents_image() {
 outside=\$(timeout 5 bash -c ': </dev/tcp/1.1.1.1/443 && echo reached' 2>&1 | sed -n '\$s/.*: //; \$p')
 echo "$secret uid \$(id -u) links \$(cut -d: -s -f1 /proc/net/dev | tr -d ' \n') outside \$outside"
 LOOK
-    # Runs the agent, then shows what became of all it tried: its namespace counts.
-    cat >"$image/agents/run" <<'RUN'
-"$@" </dev/null
+    make_homes
+    cp "$here/agents/mcp.mjs" "$image/agents"
+    # Runs the agent with the files of a home, and a server of MCP where they name one. Then shows what
+    # the servers heard, and what became of all that was tried: the namespace counts.
+    cat >"$image/agents/run" <<RUN
+cp -r /agents/\$1/. "\$HOME"
+if [ \$1 = mcp ]; then
+    mkfifo /tmp/ready
+    node /agents/mcp.mjs http $mcp_word /tmp/mcp.log 7777 >/tmp/ready &
+    read -r line </tmp/ready
+fi
+shift
+"\$@" </dev/null
+[ ! -f /tmp/mcp.log ] || sed 's/^/mcp heard: /' /tmp/mcp.log
+RUN
+    cat >>"$image/agents/run" <<'RUN'
 awk '$1 == "Ip:" || $1 == "Tcp:" || $1 == "Udp:" {
     if ($1 in names) { split(names[$1], name); for (at = 2; at <= NF; ++at) count[$1 name[at]] = $at }
     else names[$1] = $0
@@ -90,7 +138,7 @@ remember_kernel
 
 # agent_policy ENDPOINT MEMBERS: the default profile gives the model and where it is.
 agent_policy() {
-    policy '{default: "agent", profiles: {agent: {env: {ANTHROPIC_BASE_URL: "http://127.0.0.1:8080"},
+    policy '{default: "agent", profiles: {agent: {env: '"$recipe_env"',
              endpoints: [{name: "model", listen: 8080, to: "'"$1"'"}]}}} + '"${2:-{\}}"
 }
 
@@ -104,7 +152,8 @@ like_an_engine='.root.path = "'$image'" | .process.cwd = "/home/agent"
                   {destination: "/etc/resolv.conf", type: "bind", source: "'$lab/resolv.conf'",
                    options: ["rbind", "ro"]}]'
 
-agent_words() { echo "sh /agents/run /agents/node_modules/.bin/${agents[$1]}"; }
+home=plain
+agent_words() { echo "sh /agents/run $home /agents/node_modules/.bin/${agents[$1]}"; }
 
 agent_bundle() { # AGENT [FILTER]
     local words
@@ -124,7 +173,7 @@ forget() { truncate -s 0 "$lab"/{broker,proxy}.log; }
 asked_plainly() {
     local requests
     requests=$(jq -r '.request // empty' "$lab/broker.log")
-    contains "$requests" "POST /v1/" && ! grep -vE '^[A-Z]+ /' <<<"$requests"
+    contains "$requests" "POST /v1" && ! grep -vE '^[A-Z]+ /' <<<"$requests"
 }
 
 # timed COMMAND...: its output to $spoken, $took is in milliseconds.
@@ -149,7 +198,7 @@ by_hand() { # AGENT
 }
 
 openly() { # AGENT
-    agent_bundle "$1" '.process.env += ["ANTHROPIC_BASE_URL=http://127.0.0.1:8080"]'
+    agent_bundle "$1" ".process.env += ($recipe_env | to_entries | map(\"\(.key)=\(.value)\"))"
     in_the_open "$1"
 }
 
@@ -163,7 +212,9 @@ by_podman() { # AGENT [OPTION...]: what podman has in its environment, it gives 
 }
 
 openly_by_podman() { # AGENT
-    by_podman "$1" --runtime plain --env ANTHROPIC_BASE_URL=http://127.0.0.1:8080
+    local words
+    mapfile -t words < <(jq -r 'to_entries[] | "--env", "\(.key)=\(.value)"' <<<"$recipe_env")
+    by_podman "$1" --runtime plain "${words[@]}"
 }
 
 whole_story() { # for when a case fails
@@ -197,6 +248,25 @@ judge_agent() {
         "$(printf %s "$times" | median)" $runs "$(counted)"
 }
 
+# judge_mcp AGENT: the tools of both servers are called, and what they say reaches the model.
+judge_mcp() {
+    local title="$1, with servers of MCP" took packets way
+    forget
+    packets=$(packets_outside)
+    home=mcp
+    timed by_hand "$1"
+    home=plain
+    for way in stdio http; do
+        check "$title: the one by $way heard the call" told \
+            "mcp heard: $way tools/call ask_$way {\"what\":\"who is there\"}"
+        check "$title: what it said is in the answer" told "$way says $mcp_word"
+        check "$title: and reached the model" contains \
+            "$(jq -r 'select(.turn == "answer").heard' "$lab/broker.log")" "$way says $mcp_word"
+    done
+    check "$title: nobody else heard of it" same "$packets" "$(packets_outside)"
+    echo "# $title, below $plain_name: $took ms"
+}
+
 told() { # TEXT
     contains "$spoken" "$1" || { whole_story; return 1; }
 }
@@ -209,8 +279,8 @@ judge_control() { # AGENT TITLE START LINKS
     timed "$3" "$1"
     check "$title: the answer is the proxy's" \
         told "The walls say: $secret uid 1000 links $4 outside reached"
-    check "$title: the proxy heard the prompt" contains "$(<"$lab/proxy.log")" \
-        "POST http://127.0.0.1:8080/v1/"
+    check "$title: the proxy heard the prompt" grep -E \
+        'POST http://127.0.0.1:8080/v1|CONNECT 127.0.0.1:8080' "$lab/proxy.log"
     check "$title: the world was asked" [ "$packets" -lt "$(packets_outside)" ]
     echo "# $title, below $plain_name: $took ms"
 }
@@ -218,19 +288,19 @@ judge_control() { # AGENT TITLE START LINKS
 # ---- the cells ----------------------------------------------------------------------------------
 
 socket=unix:$brokers/model/broker.sock
-some='[1-9][0-9]*'
-for agent in ${AH_WHICH:-codex claude}; do
+for agent in ${AH_WHICH:-codex claude gemini opencode}; do
     if [ ! -e "$AH_AGENTS/agents/node_modules/.bin/$agent" ]; then
         echo "# SKIPPED: $agent could not be had from the registry"
         continue
     fi
     agent_policy "$socket"
-    judge_agent "$agent" relayed by_hand lo "$some"
-    judge_agent "$agent" "relayed, by podman" by_podman lo "$some"
+    judge_agent "$agent" relayed by_hand lo "${lookups[$agent]}"
+    judge_mcp "$agent"
+    judge_agent "$agent" "relayed, by podman" by_podman lo "${lookups[$agent]}"
     agent_policy "$socket" '{dns: "none"}'
     judge_agent "$agent" 'relayed with "dns": "none"' by_hand lo 0
     agent_policy tcp:host:9000 '{tcp: "veth", tcp_endpoints: ["host:9000"]}'
-    judge_agent "$agent" sealed by_hand loeth0 "$some"
+    judge_agent "$agent" sealed by_hand loeth0 "${lookups[$agent]}"
     judge_control "$agent" "by hand" openly loup0
     judge_control "$agent" "by podman" openly_by_podman loeth0
 done

@@ -98,7 +98,7 @@ furnish_lab() {
     cp -r "$here" "$AH_LAB_STAGE/lab/integration"
     cp "$here"/../contrib/demo/* "$AH_LAB_STAGE/lab/demo"
     cp -r "$here/../contrib/podman" "$AH_LAB_STAGE/lab"
-    cp -r "$here"/../contrib/{brokers,demo,policies} "$AH_LAB_STAGE/lab/contrib"
+    cp -r "$here"/../contrib/{agents,brokers,demo,policies} "$AH_LAB_STAGE/lab/contrib"
     cp "$here/../README.md" "$AH_LAB_STAGE/lab"
     install_product "$AH_LAB_STAGE/lab"
     mount --no-mtab --move "$AH_LAB_STAGE" /run
