@@ -150,10 +150,14 @@ Status read_own_members(json::View root, Policy& policy)
                         "broker_lost_grace",
                         "forwarding",
                         "pool",
+                        "records",
                         "upstream",
                         "profiles"}));
     if (const auto at = root.find("runtime")) {
         AH_TRY(policy.runtime, read_path(*at));
+    }
+    if (const auto at = root.find("records")) {
+        AH_TRY(policy.records, read_path(*at));
     }
     AH_TRY(policy.switches, read_switches(root, {}));
     AH_CHECK(read_networks(root, policy));

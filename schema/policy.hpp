@@ -76,6 +76,7 @@ struct Profile {
 
 struct Policy {
     std::optional<std::string> runtime; // absolute path of the runtime
+    std::optional<std::string> records; // absolute directory in which ended records are kept
     std::string fallback = "off"; // member "default": the profile of a run that asked for none
     bool annotations = true;
     Egress ceiling = Egress::off;

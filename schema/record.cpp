@@ -35,11 +35,12 @@ constexpr std::array<Members<std::string>, 8> sentences{{
     {"code", &Record::code},
     {"reason", &Record::reason},
 }};
-constexpr std::array<Members<std::string>, 5> circumstances{{
+constexpr std::array<Members<std::string>, 6> circumstances{{
     {"replaced_netns", &Record::replaced_netns},
     {"delegate", &Record::delegate},
     {"bundle", &Record::bundle},
     {"config_digest", &Record::config_digest},
+    {"records", &Record::records},
     {"boot_id", &Record::boot_id},
 }};
 constexpr std::array<Members<std::vector<std::string>>, 8> lists{{

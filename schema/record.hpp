@@ -93,6 +93,7 @@ struct Record {
     std::string delegate;                  // absolute path of the runtime; the word is the format's
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
+    std::string records;       // directory in which the last record is kept too; empty: none
     std::string boot_id;
     FileIdentity host_netns, host_pidns;
     ProcessIdentity creator, init;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/session.hpp"
 
+#include "hooks/files/file_owner.hpp"
 #include "hooks/files/whole_file.hpp"
 #include "hooks/state/state_path.hpp"
 #include "shim/policy_files.hpp"
@@ -213,6 +214,13 @@ Result<int> carry_out(const Session& session)
         return std::unexpected(runtime::exec_runtime(session.runtime, session.rest));
     }
     std::abort(); // a byte that is no Verb
+}
+
+std::string records_folder(const Session& session)
+{
+    if (!session.policy || ::geteuid() != 0 || files::is_rootless())
+        return {};
+    return session.policy->records.value_or("");
 }
 
 Result<std::optional<OwnRun>> find_own_run(const Session& session)

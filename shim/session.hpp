@@ -52,6 +52,10 @@ struct RootFacts { // what a runtime's default root hangs on
 // crun (status.c) it is below XDG_RUNTIME_DIR whoever asks.
 std::string default_root(words::Flavour flavour, const RootFacts& facts);
 
+// Returns the directory in which the policy has the last records kept. It is root's, so the result
+// is empty for others, in a rootless engine too.
+std::string records_folder(const Session& session);
+
 // A run of ours that the command line names. With an option that is not known any word may be the
 // id.
 struct OwnRun {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/state_dir.hpp"
 
+#include "hooks/files/directory.hpp"
 #include "hooks/files/mountinfo.hpp"
 #include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
@@ -9,85 +10,21 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
-#include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sys/stat.h>
-#include <tuple>
 #include <unistd.h>
 
 namespace anchorhold::state {
 namespace {
 
-constexpr std::size_t largest_record = std::size_t{4} * 1024 * 1024;
-constexpr std::size_t most_ended = 256;
-constexpr std::size_t most_refused = 64; // of their own: anybody may ask for what is refused
-constexpr std::size_t spare_ended = 32;  // more than most_ended, so that not every end prunes
 constexpr const char* pidns_name = "pidns";
-constexpr std::time_t longest_ended = 86400; // a day
-
-// Refuses a directory if anybody but root (or our euid) could put files into it.
-Status check_directory(const std::string& path)
-{
-    struct stat found = {};
-    if (::lstat(path.c_str(), &found) != 0)
-        return fail_errno("look at " + path, errno);
-    if (!S_ISDIR(found.st_mode))
-        return fail_errno("look at " + path, ENOTDIR);
-    if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
-        return fail(Code::network_setup_failed, path + " belongs to uid " +
-                                                    std::to_string(found.st_uid) +
-                                                    "; chown it to root");
-    }
-    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return fail(Code::network_setup_failed, path + " is writable by others; chmod go-w it");
-    return {};
-}
-
-// Makes a directory, or checks the one that is there.
-Status make_directory(const std::string& path, mode_t mode)
-{
-    Status standing = check_directory(path);
-    if (standing || standing.error().number != ENOENT)
-        return standing;
-    if (::mkdir(path.c_str(), mode) == 0) {
-        if (::chmod(path.c_str(), mode) != 0) // the caller's umask may have taken bits away
-            return fail_errno("set the mode of " + path, errno);
-    } else if (errno != EEXIST) {
-        return fail_errno("make directory " + path, errno);
-    }
-    return check_directory(path);
-}
-
-// Lists a directory's names without "." and "..", in no order. Returns none when the directory is
-// not there.
-Result<std::vector<std::string>> names_in(const std::string& path)
-{
-    struct Closer {
-        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
-    };
-    const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
-    std::vector<std::string> names;
-    if (!directory && errno == ENOENT)
-        return names;
-    if (!directory)
-        return fail_errno("open directory " + path, errno);
-    errno = 0;
-    while (const dirent* entry = ::readdir(directory.get())) {
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != "..")
-            names.emplace_back(name);
-    }
-    if (errno != 0)
-        return fail_errno("list " + path, errno);
-    return names;
-}
 
 Result<std::vector<RunKey>> keys_in(const std::string& path)
 {
-    AH_TRY(auto names, names_in(path), "list the runs");
+    AH_TRY(auto names, files::names_in(path), "list the runs");
     std::ranges::sort(names);
     std::vector<RunKey> keys;
     for (const std::string& name : names) {
@@ -106,46 +43,21 @@ Status remove_tree(const std::string& path)
     return {};
 }
 
-// Removes the records that are older than a day, and all but the newest `most`. Does nothing while
-// there are no more than `left_alone`.
-Status prune(const std::string& ended, std::size_t left_alone, std::size_t most)
-{
-    AH_TRY(const auto names, names_in(ended), "list the ended runs");
-    if (names.size() <= left_alone)
-        return {};
-    std::vector<std::pair<std::time_t, std::string>> kept;
-    for (const std::string& name : names) {
-        std::string path = ended + "/";
-        path += name;
-        struct stat found = {};
-        if (::lstat(path.c_str(), &found) != 0)
-            continue; // another process removed it meanwhile
-        kept.emplace_back(found.st_mtime, path);
-    }
-    std::ranges::sort(kept, std::greater());
-    const std::time_t oldest = std::time(nullptr) - longest_ended;
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-        if (i >= most || kept[i].first < oldest)
-            (void)::unlink(kept[i].second.c_str()); // if this fails, the next pruning tries again
-    }
-    return {};
-}
-
 } // namespace
 
 Result<StateDir> StateDir::open(std::string path)
 {
     AH_TRY(auto state, from(std::move(path)), "open the state directory");
-    AH_CHECK(make_directory(state.path_, 0711), "open the state directory");
+    AH_CHECK(files::make_directory(state.path_, 0711), "open the state directory");
     for (const char* name : {"/runs", "/locks", "/ended", "/refused", "/subnets"})
-        AH_CHECK(make_directory(state.path_ + name, 0700), "open the state directory");
+        AH_CHECK(files::make_directory(state.path_ + name, 0700), "open the state directory");
     return state;
 }
 
 Result<std::optional<StateDir>> StateDir::existing(std::string path)
 {
     AH_TRY(auto state, from(std::move(path)), "open the state directory");
-    const Status standing = check_directory(state.path_);
+    const Status standing = files::check_directory(state.path_);
     if (!standing && standing.error().number == ENOENT)
         return std::nullopt;
     AH_CHECK(standing, "open the state directory");
@@ -180,11 +92,11 @@ bool StateDir::has_run(const RunKey& key) const
 Status StateDir::make_run(const RunKey& key) const
 {
     AH_CHECK(remove_run(key), "clear the run's folder");
-    AH_CHECK(make_directory(run_path(key), 0700), "make the run's folder");
+    AH_CHECK(files::make_directory(run_path(key), 0700), "make the run's folder");
     AH_TRY(const FileIdentity pids, namespace_of(0, "pid"), "make the run's folder");
     if (::symlink(pids.text().c_str(), (run_path(key) + "/" + pidns_name).c_str()) != 0)
         return fail_errno("write down the pid namespace", errno);
-    return make_directory(inside_path(key), 0755);
+    return files::make_directory(inside_path(key), 0755);
 }
 
 Result<bool> StateDir::is_used(const RunKey& key) const
@@ -231,7 +143,7 @@ Result<std::vector<RunKey>> StateDir::runs() const
 
 Status StateDir::drop_dead_locks() const
 {
-    AH_TRY(const auto names, names_in(path_ + "/locks"), "list the locks");
+    AH_TRY(const auto names, files::names_in(path_ + "/locks"), "list the locks");
     for (const std::string& name : names)
         AH_CHECK(files::FileLock::try_take(path_ + "/locks/" + name), "drop a dead lock");
     return {}; // each lock was let go at once, which removed its file
@@ -274,81 +186,69 @@ Result<std::vector<Record>> StateDir::living_in(const FileIdentity& netns) const
     return found;
 }
 
-Status StateDir::write(const Record& record) const
+Status StateDir::write_text(const Record& record, std::string_view text) const
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "write a record");
-    const std::string text = to_json(record);
     if (text.size() > largest_record) // a record that cannot be read cannot be torn down
         return fail_errno("write the record of run " + record.key, EFBIG);
     return files::replace_file(run_path(key) + "/record.json", text, 0600);
 }
 
-Status StateDir::write_last(Record record) const
+Status StateDir::write(const Record& record) const
 {
-    Status written = write(record);
-    if (written || written.error().number != EFBIG)
-        return written;
-    record.more_denied = record.more_denied || !record.denied.empty();
-    record.denied.clear();
-    record.refused_names.reset();
-    record.advice = {"its advice, and what it was denied, grew too long to be kept"};
-    return write(record);
+    return write_text(record, to_json(record));
+}
+
+Status StateDir::write_last(const Record& record) const
+{
+    return write_text(record, last_text(record));
+}
+
+std::string StateDir::ended_folder() const
+{
+    return path_ + "/ended";
+}
+
+std::string StateDir::refused_folder() const
+{
+    return path_ + "/refused";
 }
 
 Status StateDir::archive(const Record& record) const
 {
     AH_CHECK(write_last(record), "archive the record");
     const std::string from = path_ + "/runs/" + record.key + "/record.json";
-    const std::string to = path_ + "/ended/" + run_name(record) + ".json";
+    const std::string to = ended_path(ended_folder(), record);
     if (::rename(from.c_str(), to.c_str()) != 0)
         return fail_errno("move the record to " + to, errno);
-    return prune(path_ + "/ended", most_ended + spare_ended, most_ended);
+    return prune_ended(ended_folder(), ended_bounds, ended_bounds.most + ended_bounds.spare);
 }
 
 Status StateDir::archive_refusal(const Record& record) const
 {
-    const std::string refused = path_ + "/refused";
-    AH_CHECK(files::replace_file(refused + "/" + run_name(record) + ".json", to_json(record), 0600),
+    AH_CHECK(files::replace_file(ended_path(refused_folder(), record), to_json(record), 0600),
              "archive the refusal");
-    return prune(refused, most_refused, most_refused);
+    return prune_ended(refused_folder(), refused_bounds, refused_bounds.most);
 }
 
 Status StateDir::drop_old_ended() const
 {
-    AH_CHECK(prune(path_ + "/refused", 0, most_refused));
-    return prune(path_ + "/ended", 0, most_ended);
+    AH_CHECK(prune_ended(refused_folder(), refused_bounds, 0));
+    return prune_ended(ended_folder(), ended_bounds, 0);
+}
+
+Result<std::vector<EndedRecord>> StateDir::last_records() const
+{
+    AH_TRY(auto found, read_ended(ended_folder()), "list the ended runs");
+    AH_TRY(auto refused, read_ended(refused_folder()), "list the refused runs");
+    std::ranges::move(refused, std::back_inserter(found));
+    return found;
 }
 
 Result<std::vector<Record>> StateDir::ended() const
 {
-    std::vector<std::string> paths;
-    for (const std::string& folder : {path_ + "/ended/", path_ + "/refused/"}) {
-        AH_TRY(const auto names, names_in(folder), "list the ended runs");
-        for (const std::string& name : names)
-            paths.push_back(folder + name);
-    }
-    // The record's times are in seconds and cannot order two runs of one id that ended in the same
-    // second. The files' own times can.
-    using Written = std::pair<std::int64_t, Record>;
-    std::vector<Written> found;
-    for (const std::string& path : paths) {
-        struct stat file = {};
-        AH_TRY(auto text, files::read_file(path, largest_record));
-        auto record = text ? parse_record(*std::move(text)) : fail(Code::network_setup_failed, {});
-        // A file that cannot be read was pruned meanwhile, or a newer version wrote it.
-        if (record && ::stat(path.c_str(), &file) == 0) {
-            found.emplace_back(file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
-                               *std::move(record));
-        }
-    }
-    std::ranges::sort(found, std::greater(), [](const Written& written) {
-        const Record& record = written.second;
-        return std::tuple(record.ended, record.created, written.first, record.key);
-    });
-    std::vector<Record> records;
-    for (Written& written : found)
-        records.push_back(std::move(written.second));
-    return records;
+    AH_TRY(auto found, last_records());
+    return newest_first(std::move(found));
 }
 
 Result<RunLock> RunLock::take(const StateDir& state, const RunKey& key,

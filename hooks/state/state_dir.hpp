@@ -19,6 +19,7 @@
 #pragma once
 
 #include "hooks/files/file_lock.hpp"
+#include "hooks/state/ended_records.hpp"
 #include "schema/file_identity.hpp"
 #include "schema/record.hpp"
 
@@ -65,9 +66,9 @@ public:
     // other runs cost little.
     Result<std::vector<Record>> living_in(const FileIdentity& netns) const;
     Status write(const Record& record) const; // writes a temporary file, then renames it
-    // Writes the record at teardown. If the record grew too long to be written (EFBIG), writes it
-    // without its advice and its denied connections: else the run could never be removed.
-    Status write_last(Record record) const;
+    // Writes the record at teardown, shortened (last_text) where it grew too long to be written:
+    // else the run could never be removed.
+    Status write_last(const Record& record) const;
     // Writes the last record of a run and moves it to ended/. That folder keeps about the newest
     // 256 records. A record older than a day goes at the next drop_old_ended.
     Status archive(const Record& record) const;
@@ -75,11 +76,16 @@ public:
     // apart from ended/, which they must not push anything out of.
     Status archive_refusal(const Record& record) const;
     Status drop_old_ended() const;
-    Result<std::vector<Record>> ended() const; // the refused ones too; newest first
+    std::string ended_folder() const;   // PATH/ended
+    std::string refused_folder() const; // PATH/refused
+    // The records of both folders, in no order.
+    Result<std::vector<EndedRecord>> last_records() const;
+    Result<std::vector<Record>> ended() const; // the same, newest first
 
 private:
     explicit StateDir(std::string path) : path_(std::move(path)) {}
     static Result<StateDir> from(std::string path);
+    Status write_text(const Record& record, std::string_view text) const;
     std::string path_;
 };
 

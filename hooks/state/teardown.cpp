@@ -6,8 +6,10 @@
 // 3. The mount points that the runtime had to make are removed, and the bundle's config.json is put
 //    back: the record says where these are.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.
-// 5. The last record is moved to ended/.
-// 6. The folder is removed. A crash between 5 and 6 leaves a folder without a record. The next
+// 5. The last record is copied to where the policy wants it kept. If that fails, the record says
+// so.
+// 6. It is moved to ended/.
+// 7. The folder is removed. A crash between 6 and 7 leaves a folder without a record. The next
 //    teardown removes it.
 //
 // If 3 or 4 fails, the folder stays, and so does its record (state ended or failed, with the
@@ -15,6 +17,7 @@
 #include "hooks/state/teardown.hpp"
 
 #include "hooks/files/socket_file.hpp"
+#include "hooks/state/ended_records.hpp"
 #include "hooks/state/mount_points.hpp"
 #include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
@@ -128,9 +131,9 @@ Status unplug_with(const StateDir& state, Record& record, Unplug unplug)
     return unplug(state, record);
 }
 
-// Removes the run, steps 2 to 6 above. Goes on after an error. Returns one of the errors and writes
+// Removes the run, steps 2 to 7 above. Goes on after an error. Returns one of the errors and writes
 // it into the record.
-Status bury(const StateDir& state, Record record, Unplug unplug)
+Result<TeardownOutcome> bury(const StateDir& state, Record record, Unplug unplug)
 {
     AH_TRY(const RunKey key, RunKey::parse(record.key), "tear down");
     mark_finished(record);
@@ -147,9 +150,11 @@ Status bury(const StateDir& state, Record record, Unplug unplug)
         (void)state.write_last(record); // if this fails, the error below is still returned
         return std::unexpected(std::move(done).error().in("tear down run " + record.key));
     }
+    const bool kept = keep_record(record);
     const auto archived = state.archive(record);
     AH_CHECK(state.remove_run(key), "tear down run " + record.key);
-    return archived;
+    AH_CHECK(archived);
+    return kept ? TeardownOutcome::removed : TeardownOutcome::removed_not_kept;
 }
 
 // Returns a record that names all that a run of this key can have left. It stands in for one that
@@ -182,8 +187,8 @@ Result<TeardownOutcome> teardown_unread(const StateDir& state, const RunKey& key
     if (used)
         return fail(Code::network_setup_failed, why.what + "; a process has its folder mounted");
     AH_TRY(const Record record, stand_in(key, why), "tear down");
-    AH_CHECK(bury(state, record, unplug), "clean up");
-    return TeardownOutcome::removed;
+    AH_TRY(const TeardownOutcome outcome, bury(state, record, unplug), "clean up");
+    return outcome;
 }
 
 // Tears the run down; the caller holds the run's lock.
@@ -209,8 +214,8 @@ Result<TeardownOutcome> teardown_locked(const StateDir& state, const RunKey& key
     case Ownership::alive: return TeardownOutcome::still_owned;
     case Ownership::gone: break;
     }
-    AH_CHECK(bury(state, *record, unplug), "clean up");
-    return TeardownOutcome::removed;
+    AH_TRY(const TeardownOutcome outcome, bury(state, *record, unplug), "clean up");
+    return outcome;
 }
 
 enum class Look : std::uint8_t { leave, remove };
@@ -231,21 +236,21 @@ Result<Look> look_at(const StateDir& state, const RunKey& key)
     return ownership == Ownership::gone ? Look::remove : Look::leave;
 }
 
-// Tears a run down if its owner is gone. Returns whether it was removed, or would be in a dry run.
-Result<bool> sweep_one(const StateDir& state, const RunKey& key, Sweep mode, Unplug unplug)
+// Tears a run down if its owner is gone. Returns what came of it, `removed` if that would come of
+// it in a dry run.
+Result<TeardownOutcome> sweep_one(const StateDir& state, const RunKey& key, Sweep mode,
+                                  Unplug unplug)
 {
     AH_TRY(const Look first, look_at(state, key), "sweep");
     if (first == Look::leave)
-        return false;
+        return TeardownOutcome::still_owned;
     AH_TRY(const auto lock, RunLock::try_take(state, key), "sweep");
     if (!lock || !state.has_run(key))
-        return false;
-    if (mode == Sweep::remove) {
-        AH_TRY(const TeardownOutcome torn, teardown_locked(state, key, {}, unplug), "sweep");
-        return torn == TeardownOutcome::removed;
-    }
+        return TeardownOutcome::still_owned;
+    if (mode == Sweep::remove)
+        return teardown_locked(state, key, {}, unplug);
     AH_TRY(const Look again, look_at(state, key), "sweep");
-    return again == Look::remove;
+    return again == Look::remove ? TeardownOutcome::removed : TeardownOutcome::still_owned;
 }
 
 // Returns the runs to look at, at most `limit` of them. If that is not all, it starts at a random
@@ -292,7 +297,8 @@ Status abandon(const StateDir& state, const RunKey& key, std::string_view genera
         record->reason = reason.what;
     }
     record->state = RunState::failed;
-    return bury(state, *std::move(record), unplug);
+    AH_CHECK(bury(state, *std::move(record), unplug));
+    return {};
 }
 
 Result<SweepResult> gc(const StateDir& state, Sweep mode, std::size_t limit, Unplug unplug)
@@ -301,12 +307,15 @@ Result<SweepResult> gc(const StateDir& state, Sweep mode, std::size_t limit, Unp
     AH_TRY(const auto keys, keys_to_look_at(state, limit), "gc");
     swept.looked_at = keys.size();
     for (const RunKey& key : keys) {
-        const auto removed = sweep_one(state, key, mode, unplug);
-        if (!removed) {
-            swept.failed.push_back(key.text() + ": " + removed.error().what);
-        } else if (*removed) {
+        const auto came = sweep_one(state, key, mode, unplug);
+        if (!came) {
+            swept.failed.push_back(key.text() + ": " + came.error().what);
+        } else if (*came == TeardownOutcome::removed ||
+                   *came == TeardownOutcome::removed_not_kept) {
             swept.removed.push_back(key.text());
         }
+        if (came && *came == TeardownOutcome::removed_not_kept)
+            swept.left.push_back(key.text() + ": its record is not kept; anchorhold show says why");
     }
     if (mode == Sweep::remove)
         AH_CHECK(state.drop_dead_locks(), "gc");

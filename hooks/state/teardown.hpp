@@ -28,6 +28,8 @@ enum class TeardownOutcome : std::uint8_t {
     still_owned,   // the owner lives, so nothing was removed
     foreign,       // the record is of another pid namespace or generation
     removed,
+    removed_not_kept, // removed, but its record is not where the policy wants it; the record says
+                      // why
 };
 
 // Tears the run down under its lock. An empty `generation` means any generation. Without `unplug` a

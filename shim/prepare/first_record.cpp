@@ -63,6 +63,7 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
     record.removed_caps = run.planned.edited.removed_caps;
     record.removed_hooks = run.planned.edited.removed_hooks;
     record.delegate = session.runtime;
+    record.records = records_folder(session);
     record.bundle = run.asked.bundle.path();
     record.config_digest = sha256_hex(run.planned.edited.text);
     record.created = std::time(nullptr);

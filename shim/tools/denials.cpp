@@ -12,9 +12,9 @@ namespace {
 Status refresh(Found& found)
 {
     const Record& record = found.record;
-    AH_CHECK(runtime::note_denied_by_hook(found.state, record));
+    AH_CHECK(runtime::note_denied_by_hook(*found.state, record));
     AH_TRY(const RunKey key, RunKey::parse(record.key));
-    AH_TRY(auto fresh, found.state.read(key));
+    AH_TRY(auto fresh, found.state->read(key));
     if (fresh && fresh->generation == record.generation)
         found.record = *std::move(fresh);
     return {};
@@ -24,13 +24,13 @@ Status refresh(Found& found)
 
 Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(Found found, find_run(session, call));
+    AH_TRY(Found found, find_run(session, call, output));
     // The record still answers when the kernel cannot be asked. The status tells that it may be
     // old.
     const bool asks = found.live && found.record.network.has_value();
     const Status asked = asks ? refresh(found) : Status{};
     if (found.live)
-        state::note_refused_names(found.state, found.record);
+        state::note_refused_names(*found.state, found.record);
     if (call.json) {
         output.text = denials_json(found.record);
         return asked ? 0 : 1;

@@ -137,7 +137,7 @@ Result<std::string> plan_in_place(const Session& session, const state::StateDir&
     AH_CHECK(state.make_run(key), "make the run's folder");
     auto edited = edit_in_place(session, state, id, podman, generation, text);
     if (!edited) {
-        verbs::leave_refusal(state, no_root, id, generation, edited.error());
+        verbs::leave_refusal(session, state, id, generation, edited.error());
         (void)state.remove_run(key); // the first error is the story
     }
     return edited;

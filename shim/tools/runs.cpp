@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // `runs` and `show`: the runs on record, and whether what it says of a live one still stands. Live
 // runs come before ended ones of the same id.
+#include "hooks/files/directory.hpp"
+#include "hooks/state/ended_records.hpp"
 #include "hooks/state/seen.hpp"
 #include "schema/render.hpp"
 #include "shim/tools/tool_list.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <tuple>
 
 namespace anchorhold::tools {
 
 namespace {
 
-Result<state::StateDir> state_of(const Session& session)
+// Returns the records of the runs that ended, newest first: those of the state directory and those
+// that the policy has kept. Where the latter cannot be read, `output` says so, and the rest stands.
+Result<std::vector<Record>> ended_records(const Session& session,
+                                          const std::optional<state::StateDir>& state,
+                                          ToolOutput& output)
 {
-    AH_TRY(auto state, state::StateDir::existing(session.state_path), "open the state directory");
-    if (!state)
-        return fail(Code::invalid_request, "nothing is on record in " + session.state_path);
-    return *std::move(state);
+    std::vector<state::EndedRecord> found;
+    if (state) {
+        AH_TRY(found, state->last_records());
+    }
+    const std::string folder = records_folder(session);
+    if (folder.empty())
+        return state::newest_first(std::move(found));
+    const Status fit = files::check_directory(folder);
+    auto kept = fit ? state::read_ended(folder) : std::unexpected(fit.error());
+    if (kept) {
+        std::ranges::move(*kept, std::back_inserter(found));
+    } else if (kept.error().number != ENOENT) { // nothing was kept yet
+        output.remarks += "records that are kept: " + printable(kept.error().what, 500) + "\n";
+    }
+    return state::newest_first(std::move(found));
 }
 
 // Reads the records of the live runs, oldest first. A record that cannot be read is named in
@@ -95,12 +114,16 @@ const Record* made_last(const std::vector<Record>& records)
 }
 
 // Returns the containers of a pod: live ones first, then ended ones by time.
-Result<std::vector<Record>> containers_of(const Found& found)
+Result<std::vector<Record>> containers_of(const Session& session, const Found& found)
 {
-    AH_TRY(const auto keys, found.state.runs(), "list the runs");
+    ToolOutput said_before; // by find_run
+    std::vector<Record> containers;
     std::string unreadable;
-    std::vector<Record> containers = live_records(found.state, keys, unreadable);
-    AH_TRY(const auto ended, found.state.ended(), "list the ended runs");
+    if (found.state) {
+        AH_TRY(const auto keys, found.state->runs(), "list the runs");
+        containers = live_records(*found.state, keys, unreadable);
+    }
+    AH_TRY(const auto ended, ended_records(session, found.state, said_before));
     containers.insert(containers.end(), ended.rbegin(), ended.rend());
     std::erase_if(containers, [name = run_name(found.record)](const Record& record) {
         return record.pod != name;
@@ -116,25 +139,31 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& 
            "open the state directory");
     std::vector<Record> records;
     std::string unreadable;
-    if (state && call.ended) {
-        AH_TRY(records, state->ended(), "list the ended runs");
+    if (call.ended) {
+        AH_TRY(records, ended_records(session, state, output));
         std::ranges::reverse(records);
     } else if (state) {
         AH_TRY(const auto keys, state->runs(), "list the runs");
         records = live_records(*state, keys, unreadable);
-        std::ranges::for_each(records, state::note_seen);
     }
+    if (!call.ended)
+        std::ranges::for_each(records, state::note_seen);
     output.text = call.json ? as_array(records) : render_runs(records) + unreadable;
     return unreadable.empty() ? 0 : 1;
 }
 
-Result<Found> find_run(const Session& session, const ToolCall& call)
+Result<Found> find_run(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(state::StateDir state, state_of(session));
-    AH_TRY(const auto keys, state.runs(), "list the runs");
+    AH_TRY(auto state, state::StateDir::existing(session.state_path), "open the state directory");
+    std::vector<Record> live;
     std::string unreadable;
-    std::vector<Record> live = live_records(state, keys, unreadable);
-    AH_TRY(const auto ended, state.ended(), "list the ended runs");
+    if (state) {
+        AH_TRY(const auto keys, state->runs(), "list the runs");
+        live = live_records(*state, keys, unreadable);
+    }
+    AH_TRY(const auto ended, ended_records(session, state, output));
+    if (!state && ended.empty())
+        return fail(Code::invalid_request, "nothing is on record in " + session.state_path);
     if (call.operands.empty()) {
         const Record* const alive = made_last(live);
         const Record* const over = made_last(ended);
@@ -157,7 +186,7 @@ Result<Found> find_run(const Session& session, const ToolCall& call)
 
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output)
 {
-    AH_TRY(Found found, find_run(session, call));
+    AH_TRY(Found found, find_run(session, call, output));
     if (found.live)
         state::note_seen(found.record);
     if (call.json) {
@@ -165,7 +194,7 @@ Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& 
         return 0;
     }
     output.text = render_record(found.record);
-    AH_TRY(const auto containers, containers_of(found));
+    AH_TRY(const auto containers, containers_of(session, found));
     if (!containers.empty())
         output.text += render_pod(found.record, containers);
     return 0;

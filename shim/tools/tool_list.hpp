@@ -5,6 +5,7 @@
 
 #include "shim/tools/tools.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,13 +59,13 @@ Result<int> tool_precreate(const Session& session, const ToolCall& call, ToolOut
 
 // A run on record.
 struct Found {
-    state::StateDir state;
+    std::optional<state::StateDir> state; // absent when only the kept record is there
     Record record;
     bool live = false; // it is in runs/, not in ended/
 };
 // Returns the run that a tool's operand names by id, key or KEY.GENERATION, or by a prefix that
 // only one run has; without an operand the run that was made last. Refuses (invalid_request) a name
-// that no run or several runs have.
-Result<Found> find_run(const Session& session, const ToolCall& call);
+// that no run or several runs have. `output` gets a remark where kept records cannot be read.
+Result<Found> find_run(const Session& session, const ToolCall& call, ToolOutput& output);
 
 } // namespace anchorhold::tools

@@ -32,7 +32,7 @@ struct ToolOption {
 };
 
 constexpr std::array tool_options{
-    ToolOption{'e', "--ended", "", "list the runs that ended or were refused, a day long", nullptr,
+    ToolOption{'e', "--ended", "", "list the runs that ended or were refused", nullptr,
                &ToolCall::ended},
     ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
     ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},

@@ -374,7 +374,7 @@ Result<int> create_or_run(const Session& session)
                            ? state::StateDir::open(session.state_path)
                            : fail(Code::network_setup_failed, {});
     if (state)
-        leave_refusal(*state, session.root, id, generation, admitted.error());
+        leave_refusal(session, *state, id, generation, admitted.error());
     return std::unexpected(std::move(admitted).error());
 }
 

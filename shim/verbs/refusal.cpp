@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/verbs/refusal.hpp"
 
+#include "hooks/state/ended_records.hpp"
 #include "hooks/state/process.hpp"
 
 #include <ctime>
@@ -8,13 +9,13 @@
 
 namespace anchorhold::verbs {
 
-void leave_refusal(const state::StateDir& state, const std::string& root, const ContainerId& id,
+void leave_refusal(const Session& session, const state::StateDir& state, const ContainerId& id,
                    const std::string& generation, const Error& error)
 {
     Record record;
-    record.key = RunKey::of(root, id).text();
+    record.key = RunKey::of(session.root, id).text();
     record.id = id.text();
-    record.root = root;
+    record.root = session.root;
     record.generation = generation;
     record.state = RunState::failed;
     record.sentence = "Network: none, the container was not created";
@@ -23,6 +24,8 @@ void leave_refusal(const state::StateDir& state, const std::string& root, const 
     record.created = record.ended = std::time(nullptr);
     const auto creator = state::identify(::getpid());
     record.creator = creator && *creator ? **creator : ProcessIdentity{};
+    record.records = records_folder(session);
+    (void)state::keep_record(record);
     (void)state.archive_refusal(record);
 }
 

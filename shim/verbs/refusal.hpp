@@ -4,6 +4,7 @@
 
 #include "hooks/state/state_dir.hpp"
 #include "schema/run_key.hpp"
+#include "shim/session.hpp"
 
 #include <string>
 
@@ -11,7 +12,7 @@ namespace anchorhold::verbs {
 
 // Writes the last record of a run that was refused before anything was made. Errors are passed
 // over: the refusal itself is told on standard error as well.
-void leave_refusal(const state::StateDir& state, const std::string& root, const ContainerId& id,
+void leave_refusal(const Session& session, const state::StateDir& state, const ContainerId& id,
                    const std::string& generation, const Error& error);
 
 } // namespace anchorhold::verbs

@@ -41,6 +41,7 @@ Endpoint endpoint(std::string name, std::int64_t listen, std::string_view to)
 // Every member that a policy may have.
 constexpr const char* whole = R"({ "version": 1,
   "runtime": "/usr/sbin/runc",
+  "records": "/var/lib/anchorhold",
   "default": "off",
   "annotations": true,
   "ceiling": "off",
@@ -80,6 +81,7 @@ TEST_CASE("the policy with every member there is reads as it is meant")
 {
     Policy expected;
     expected.runtime = "/usr/sbin/runc";
+    expected.records = "/var/lib/anchorhold";
     Profile& agent = expected.profiles["agent"];
     agent.name = "agent";
     agent.endpoints = {endpoint("model", 8080, "unix:/run/brokers/{id}/broker.sock")};

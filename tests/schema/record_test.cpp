@@ -82,6 +82,7 @@ Record full()
     record.delegate = "/usr/sbin/runc";
     record.bundle = "/b";
     record.config_digest = std::string(64, 'a');
+    record.records = "/var/lib/anchorhold";
     record.boot_id = "11111111-2222-3333-4444-555555555555";
     record.host_netns = {4, 4026531840};
     record.host_pidns = {4, 4026531836};
@@ -194,6 +195,7 @@ TEST_CASE("a whole record as programs see it")
   "delegate": "",
   "bundle": "",
   "config_digest": "",
+  "records": "",
   "boot_id": "",
   "host_netns": "0:0",
   "host_pidns": "0:0"

@@ -9,7 +9,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -76,6 +82,24 @@ inline Record a_record(RunState state, int which = 0)
         record.reason = "the hook's reason";
     }
     return record;
+}
+
+// Returns the name under which an ended run of that number is kept.
+inline std::string ended_name(int which)
+{
+    const std::string digits = std::to_string(which);
+    return std::string(12 - digits.size(), '0') + digits + "." + a_generation + ".json";
+}
+
+// Makes a file that was written so many seconds ago.
+inline void write_older(const std::string& path, int seconds)
+{
+    std::ofstream(path) << "x";
+    timespec now = {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::array<timespec, 2> times = {timespec{now.tv_sec - seconds, 0},
+                                           timespec{now.tv_sec - seconds, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
 }
 
 inline std::vector<std::string> names_in(const std::string& path)

@@ -195,33 +195,27 @@ TEST_CASE("the ended are kept for a day, and not more than 256 of them")
     const Scratch scratch;
     const StateDir state = open_state(scratch);
     const std::string ended = state.path() + "/ended/";
-    const auto older_by = [&ended](int seconds, const std::string& name) {
-        std::ofstream(ended + name) << "x";
-        timespec now = {};
-        ::clock_gettime(CLOCK_REALTIME, &now);
-        const std::array<timespec, 2> times = {timespec{now.tv_sec - seconds, 0},
-                                               timespec{now.tv_sec - seconds, 0}};
-        REQUIRE(::utimensat(AT_FDCWD, (ended + name).c_str(), times.data(), 0) == 0);
+    const auto older_by = [&ended](int seconds, int which) {
+        write_older(ended + ended_name(which), seconds);
     };
-    older_by(25 * 3600, "too-old");
-    older_by(23 * 3600, "old");
+    older_by(25 * 3600, 1001);
+    older_by(23 * 3600, 1002);
     REQUIRE(state.make_run(a_key()));
     REQUIRE(state.archive(a_record(RunState::ended)));
     REQUIRE(state.drop_old_ended());
-    CHECK(names_in(ended) ==
-          std::vector<std::string>{a_key().text() + "." + a_generation + ".json", "old"});
+    CHECK(names_in(ended) == std::vector<std::string>{ended_name(0), ended_name(1002)});
     for (int i = 0; i < 256 + 30; ++i)
-        older_by(1000 + i, "n" + std::to_string(i));
+        older_by(1000 + i, 2000 + i);
     REQUIRE(state.archive(a_record(RunState::ended)));
     CHECK(names_in(ended).size() == 288); // a few more do not matter, and are cheaper than a look
-    older_by(1000, "one-more");
+    older_by(1000, 1003);
     REQUIRE(state.archive(a_record(RunState::ended)));
     const auto names = names_in(ended);
     CHECK(names.size() == 256);
-    CHECK(!std::filesystem::exists(ended + "old"));
-    CHECK(!std::filesystem::exists(ended + "n254"));
-    CHECK(std::filesystem::exists(ended + "n253"));
-    CHECK(std::filesystem::exists(ended + a_key().text() + "." + a_generation + ".json"));
+    CHECK(!std::filesystem::exists(ended + ended_name(1002)));
+    CHECK(!std::filesystem::exists(ended + ended_name(2254)));
+    CHECK(std::filesystem::exists(ended + ended_name(2253)));
+    CHECK(std::filesystem::exists(ended + ended_name(0)));
     CHECK(names_in(state.run_path(a_key())) == std::vector<std::string>{"inside", "pidns"});
 }
 
@@ -235,7 +229,7 @@ TEST_CASE("the ended are shown newest first; what cannot be read is skipped")
         REQUIRE(state.make_run(a_key(which)));
         REQUIRE(state.archive(record));
     }
-    std::ofstream(state.path() + "/ended/broken.json") << "{";
+    std::ofstream(state.path() + "/ended/" + ended_name(9)) << "{";
     const auto ended = state.ended();
     REQUIRE(ended);
     std::vector<std::int64_t> times;
