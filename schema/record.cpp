@@ -61,10 +61,11 @@ constexpr std::array<Members<ProcessIdentity>, 2> processes{{
     {"creator", &Record::creator},
     {"init", &Record::init},
 }};
-constexpr std::array<Members<std::int64_t>, 3> times{{
+constexpr std::array<Members<std::int64_t>, 4> numbers{{
     {"created", &Record::created},
     {"ended", &Record::ended},
     {"seen_at", &Record::seen_at},
+    {"owner", &Record::owner},
 }};
 
 // Returns the number as a signed one, as JSON has no unsigned integers. Nothing that we count comes
@@ -122,7 +123,7 @@ void write_circumstances(json::Writer& out, const Record& record)
     }
     if (!record.seen.empty())
         out.member("seen", record.seen);
-    for (const auto& [name, member] : times) {
+    for (const auto& [name, member] : numbers) {
         if (record.*member != 0)
             out.key(name).integer(record.*member);
     }
@@ -282,7 +283,7 @@ Result<Record> read_record(json::View root)
     AH_CHECK(read_members(root, lists, read_list, record));
     AH_CHECK(read_members(root, identities, read_identity, record));
     AH_CHECK(read_members(root, processes, read_process, record));
-    AH_CHECK(read_members(root, times, number, record));
+    AH_CHECK(read_members(root, numbers, number, record));
     AH_CHECK(read_word<RunState>(root, "state", run_state_from, record.state));
     AH_CHECK(read_word<Egress>(root, "requested", egress_from, record.requested));
     AH_CHECK(read_word<Posture>(root, "posture", posture_from, record.posture));

@@ -104,6 +104,9 @@ struct Record {
     // more; and when that was. Never in a record that is kept.
     std::string seen;
     std::int64_t seen_at = 0;
+    // Uid of the user among whose files the record was found; 0: among root's, or nobody asked.
+    // Never in a record that is kept.
+    std::int64_t owner = 0;
     friend bool operator==(const Record&, const Record&) = default;
 };
 

@@ -240,13 +240,19 @@ std::string refused_names_text(const Record& record)
 
 } // namespace
 
-std::string render_runs(const std::vector<Record>& records)
+std::string render_runs(const std::vector<Record>& records, Owners owners)
 {
-    std::vector<std::vector<std::string>> rows{{"ID", "STATE", "POSTURE", "INIT", "NETWORK"}};
+    std::vector<std::vector<std::string>> rows{
+        {"OWNER", "ID", "STATE", "POSTURE", "INIT", "NETWORK"}};
     for (const Record& record : records) {
-        rows.push_back(
-            {printable(record.id, 40), state_cell(record), std::string(word_for(record.posture)),
-             record.init.pid == 0 ? "-" : std::to_string(record.init.pid), record.sentence});
+        rows.push_back({std::to_string(record.owner), printable(record.id, 40), state_cell(record),
+                        std::string(word_for(record.posture)),
+                        record.init.pid == 0 ? "-" : std::to_string(record.init.pid),
+                        printable(record.sentence, 1000)});
+    }
+    if (owners == Owners::ours) {
+        for (auto& row : rows)
+            row.erase(row.begin());
     }
     return render_table(rows);
 }

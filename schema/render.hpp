@@ -20,7 +20,10 @@ std::string render_table(const std::vector<std::vector<std::string>>& rows);
 using Facts = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
 std::string render_facts(const Facts& facts);
 
-std::string render_runs(const std::vector<Record>& records); // one line each, with a heading
+// Returns one line for each run, below a heading. With the owners' uids these come first, because
+// nothing that an owner has written can move them.
+enum class Owners : std::uint8_t { ours, shown };
+std::string render_runs(const std::vector<Record>& records, Owners owners = Owners::ours);
 std::string render_record(const Record& record);
 // Returns what is printed below a sandbox's record: the containers of its pod, and the least
 // confined posture of all.

@@ -188,7 +188,7 @@ def _(_):
     assert complete("policy", "") == ["check", "--help"]
     assert complete("setup", "--w") == ["--write"]
     assert complete("gc", "") == ["--dry-run", "--help"]
-    assert complete("runs", "--") == ["--ended", "--json", "--help"]
+    assert complete("runs", "--") == ["--ended", "--all", "--json", "--help"]
 
 
 @case("directories and files where those belong")

@@ -120,7 +120,7 @@ check "check refuses what nobody granted, and says why" same \
     "1 Network: off — confined: no egress|refused: 192.0.2.9 tcp 443, there is no egress" \
     "$(said=$("$runtime" check 192.0.2.9 2>&1); echo "$? ${said//$'\n'/|}")"
 check "a word too many is told the usage" is_refused_with \
-    "anchorhold: runs: usage: anchorhold runs [--ended] [--json] (invalid_request)" "$runtime" runs --jason
+    "anchorhold: runs: usage: anchorhold runs [--ended] [--all] [--json] (invalid_request)" "$runtime" runs --jason
 
 # ---- import -------------------------------------------------------------------------------------
 

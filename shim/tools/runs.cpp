@@ -4,6 +4,7 @@
 #include "hooks/files/directory.hpp"
 #include "hooks/state/ended_records.hpp"
 #include "hooks/state/seen.hpp"
+#include "hooks/state/users_records.hpp"
 #include "schema/render.hpp"
 #include "shim/tools/tool_list.hpp"
 
@@ -11,10 +12,14 @@
 #include <cerrno>
 #include <iterator>
 #include <tuple>
+#include <unistd.h>
 
 namespace anchorhold::tools {
 
 namespace {
+
+constexpr const char* users_place = "/run/user";
+constexpr const char* unchecked = "what rows of other owners say is their own word\n";
 
 // Returns the records of the runs that ended, newest first: those of the state directory and those
 // that the policy has kept. Where the latter cannot be read, `output` says so, and the rest stands.
@@ -131,6 +136,20 @@ Result<std::vector<Record>> containers_of(const Session& session, const Found& f
     return containers;
 }
 
+// Adds the runs of rootless engines, and says in `unreadable` which were left out.
+Status add_users_records(const ToolCall& call, std::vector<Record>& records,
+                         std::string& unreadable)
+{
+    if (::geteuid() != 0)
+        return fail(Code::invalid_request, "--all reads the files of other users; run it as root");
+    auto users = state::read_users_records(users_place,
+                                           call.ended ? state::Which::ended : state::Which::live);
+    std::ranges::move(users.records, std::back_inserter(records));
+    for (const std::string& sentence : users.left_out)
+        unreadable += "left out " + printable(sentence, 500) + "\n";
+    return {};
+}
+
 } // namespace
 
 Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& output)
@@ -146,9 +165,18 @@ Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& 
         AH_TRY(const auto keys, state->runs(), "list the runs");
         records = live_records(*state, keys, unreadable);
     }
+    std::string left_out;
+    if (call.all)
+        AH_CHECK(add_users_records(call, records, left_out));
     if (!call.ended)
         std::ranges::for_each(records, state::note_seen);
-    output.text = call.json ? as_array(records) : render_runs(records) + unreadable;
+    if (call.json) {
+        output.text = as_array(records);
+        output.remarks += left_out;
+    } else {
+        output.text = render_runs(records, call.all ? Owners::shown : Owners::ours) + unreadable +
+                      left_out + (call.all ? unchecked : "");
+    }
     return unreadable.empty() ? 0 : 1;
 }
 

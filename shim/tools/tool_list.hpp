@@ -16,6 +16,7 @@ struct ToolCall {
     bool json = false;
     bool dry_run = false;
     bool ended = false;
+    bool all = false;
     bool write = false;
     bool remove = false;
     std::string bundle;                // empty: the working directory
@@ -31,7 +32,8 @@ struct ToolCall {
 Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the decision and the plan for a bundle. Changes nothing but the cache of the probes.
 Result<int> tool_explain(const Session& session, const ToolCall& call, ToolOutput& output);
-// Lists the live runs, or with --ended the runs that ended or were refused.
+// Lists the live runs, or with --ended the runs that ended or were refused; with --all those of
+// rootless engines too.
 Result<int> tool_runs(const Session& session, const ToolCall& call, ToolOutput& output);
 // Shows the record of a run, live or ended.
 Result<int> tool_show(const Session& session, const ToolCall& call, ToolOutput& output);

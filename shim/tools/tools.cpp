@@ -34,6 +34,8 @@ struct ToolOption {
 constexpr std::array tool_options{
     ToolOption{'e', "--ended", "", "list the runs that ended or were refused", nullptr,
                &ToolCall::ended},
+    ToolOption{'u', "--all", "", "list the runs of rootless engines too; only root may", nullptr,
+               &ToolCall::all},
     ToolOption{'j', "--json", "", "print JSON", nullptr, &ToolCall::json},
     ToolOption{'d', "--dry-run", "", "only say what would be removed", nullptr, &ToolCall::dry_run},
     ToolOption{'b', "--bundle", "DIR", "the bundle (default: the working directory)",
@@ -136,7 +138,7 @@ constexpr std::array tools{
     Tool{"check", "a", 1, 1, "DEST", tool_check,
          "Says whether DEST would be reachable, and by which rule.",
          "DEST is HOST or HOST:PORT.\n"},
-    Tool{"runs", "je", 0, 0, "", tool_runs, "Lists the live runs.", ""},
+    Tool{"runs", "jeu", 0, 0, "", tool_runs, "Lists the live runs.", ""},
     Tool{"show", "j", 0, 1, "[ID]", tool_show, "Shows the record of a run, live or ended.",
          about_id},
     Tool{"denials", "j", 0, 1, "[ID]", tool_denials,

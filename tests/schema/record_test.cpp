@@ -93,6 +93,7 @@ Record full()
     record.ended = 1767225601;
     record.seen = "its link is gone";
     record.seen_at = 1767225602;
+    record.owner = 1000;
     return record;
 }
 
