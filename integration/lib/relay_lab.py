@@ -158,6 +158,20 @@ class Relay:
     def descriptors(self):
         return sorted(int(fd) for fd in os.listdir(f"/proc/{self.pid}/fd"))
 
+    def at_rest(self):
+        """Its descriptors once it waits: the command may say "up" before the pipe to it is closed."""
+        eventually(self.waits_for_ever, "the relay waits")
+        return self.descriptors()
+
+    def lets_go(self, base):
+        """Waits until it has the descriptors `base` again; what it still has instead is told."""
+        try:
+            eventually(lambda: self.descriptors() == base, "descriptors are as before")
+        except AssertionError as never:
+            links = {fd: os.readlink(f"/proc/{self.pid}/fd/{fd}") for fd in self.descriptors()}
+            sockets = read(f"/proc/{self.pid}/net/tcp") + read(f"/proc/{self.pid}/syscall")
+            raise AssertionError(f"{never}\nbefore: {base}\nnow: {links}\n{sockets}") from never
+
     def waits_for_ever(self):
         """It sleeps in epoll_wait without a time-out: nothing is going to happen by itself."""
         words = read(f"/proc/{self.pid}/syscall").split()
@@ -361,7 +375,7 @@ class Pair:
     def __init__(self, broker, relay):
         self.broker = broker
         self.relay = relay
-        self.base = len(self.relay.descriptors())
+        self.base = len(self.relay.at_rest())
         self.client = connect()
         self.server = self.broker.accept()
         self.server.settimeout(60 * SLOWNESS)

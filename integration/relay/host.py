@@ -245,7 +245,7 @@ def _(directory):
         begin = time.monotonic()
         assert read_to_reset(client) == b""
         assert 1 < time.monotonic() - begin < 4 * SLOWNESS
-        base = len(running.descriptors())
+        base = len(running.at_rest())
         client = connect()
         client.sendall(b"two")
         eventually(lambda: len(running.descriptors()) > base, "the client is accepted")
@@ -260,7 +260,7 @@ def _(directory):
         for setup in ([], ["ip", "route", "add", "unreachable", "198.51.100.1/32"]):
             if setup:
                 subprocess.run(setup, check=True)
-            base = len(running.descriptors())
+            base = len(running.at_rest())
             begin = time.monotonic()
             try:
                 with connect() as client:
@@ -295,7 +295,7 @@ def _(directory):
 def _(directory):
     with Broker(GATEWAY, backlog=0) as broker, relay(directory) as running:
         standing = fill(broker)
-        base = len(running.descriptors())
+        base = len(running.at_rest())
         client = connect()
         eventually(lambda: dials(GATEWAY) == 1, "it is being connected")
         client.close()
@@ -324,13 +324,12 @@ def _(directory):
 @case("a burst of short connections leaves nothing behind")
 def _(directory):
     with Broker(GATEWAY, echo) as broker, relay(directory) as running:
-        eventually(running.waits_for_ever, "it is ready: the pipe to the command is closed")
-        base = running.descriptors()
+        base = running.at_rest()
         for _ in range(2000):
             with connect() as client:
                 client.sendall(b"q")
                 assert exactly(client, 1) == b"q"
-        eventually(lambda: running.descriptors() == base, "descriptors are as before")
+        running.lets_go(base)
         assert broker.connections == 2000
 
 

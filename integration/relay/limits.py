@@ -33,7 +33,7 @@ from relay_lab import (  # noqa: E402
 @case("C-25 a burst of short connections leaves nothing behind")
 def _(directory):
     with Broker(socket_path(directory), echo) as broker, Relay(endpoint(directory)) as relay:
-        base, kib = relay.descriptors(), private_kib(relay)
+        base, kib = relay.at_rest(), private_kib(relay)
         for _ in range(2000):
             with connect() as client:
                 client.sendall(b"q")
@@ -44,7 +44,7 @@ def _(directory):
         for client in clients:
             assert exactly(client, 1) == b"q"
             client.close()
-        eventually(lambda: relay.descriptors() == base, "descriptors are as before")
+        relay.lets_go(base)
         assert broker.connections == 2200
         assert private_kib(relay) - kib < 128
 

@@ -360,7 +360,7 @@ def _(directory):
 def _(directory):
     # SIGPIPE would be passed on to the command, which dies of it: see Relay.__exit__.
     with Broker(socket_path(directory)) as broker, Relay(endpoint(directory)) as relay:
-        base = relay.descriptors()
+        base = relay.at_rest()
         outcomes = []
 
         def upload(client):
@@ -378,7 +378,7 @@ def _(directory):
                 server.close()
                 sender.join()
         assert outcomes == ["reset"] * 50, outcomes
-        eventually(lambda: relay.descriptors() == base, "nothing is left")
+        relay.lets_go(base)
 
 
 @case("an urgent byte in bulk stays in its place")
@@ -427,11 +427,11 @@ def _(directory):
     path = socket_path(outside)
     try:
         with Relay(endpoint(inside)) as relay:
-            base = relay.descriptors()
+            base = relay.at_rest()
             with Broker(path, echo), connect() as client:
                 client.sendall(b"one")
                 assert exactly(client, 3) == b"one"
-            eventually(lambda: relay.descriptors() == base, "the first client has gone")
+            relay.lets_go(base)
             client = connect()
             client.sendall(b"two")  # nobody is there yet
             eventually(lambda: relay.descriptors() != base, "the client is accepted")
@@ -472,7 +472,7 @@ def _(directory):
     with Broker(socket_path(directory), backlog=0) as broker, Relay(endpoint(directory)) as relay:
         first = connect()
         eventually(relay.waits_for_ever, "the first one fills the backlog")
-        base = len(relay.descriptors())
+        base = len(relay.at_rest())
         gone, came_back = connect(), connect()
         came_back.sendall(b"still here")
         eventually(lambda: len(relay.descriptors()) >= base + 2, "both stand in line")
@@ -603,7 +603,7 @@ def _(directory):
 @case("idle look-up connections give way to new ones")
 def _(directory):
     with Relay(endpoint(directory), options=["--dns"]) as relay:
-        base = len(relay.descriptors())
+        base = len(relay.at_rest())
         clients = [name_client(socket.SOCK_STREAM) for _ in range(40)]
         assert ask_stream(clients[-1], query(b"a.b")) == refused(b"a.b")
         assert len(relay.descriptors()) == base + 16
