@@ -11,7 +11,7 @@ run_by='integration/agents/run'
 . "$(dirname "$0")/../lib/engines.sh"
 . "$(dirname "$0")/../lib/cells.sh"
 needs "${cell_needs[@]}" node \
-    podman conmon /usr/lib/podman/netavark
+    podman conmon /usr/lib/podman/netavark nginx openssl
 [ -d "${AH_AGENTS:-}/agents" ] || missing "AH_AGENTS, which integration/agents/run fills"
 enter_lab
 runs=3 # of each kind that is timed
@@ -285,8 +285,39 @@ judge_control() { # AGENT TITLE START LINKS
     echo "# $title, below $plain_name: $took ms"
 }
 
+# ---- a provider behind nginx --------------------------------------------------------------------
+
+# contrib's nginx.conf, with another provider than the one it names: of that one we have no key.
+open_provider() {
+    local of=$lab/provider at=$brokers/nginx/nginx
+    mkdir -p "$of" "$brokers/nginx" && chmod 0711 "$brokers/nginx"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost -keyout "$of/key" -out "$of/crt" 2>/dev/null &&
+        cat "$of/crt" "$of/key" >"$of/pem" &&
+        echo 'proxy_set_header x-api-key "the-real-key";' >"$of/key.conf" &&
+        sed "s,https://api.anthropic.com,https://localhost:4443,; s,/etc/ssl/certs/ca-certificates.crt,$of/crt,
+            s,^user .*,user daemon;," "$here/../contrib/brokers/nginx.conf" >"$of/nginx.conf" || return
+    start_ready "$python" "$here/agents/broker.py" --port 4443 --tls "$of/pem" --user 64003 \
+        --log "$lab/broker.log"
+    (cd "$brokers/nginx" && exec nginx -c "$of/nginx.conf" -p "$of/" -e stderr -g 'daemon off;') \
+        2>"$lab/nginx.log" &
+    until [ -S "$brokers/nginx/broker.sock" ]; do :; done
+}
+
+judge_nginx() { # AGENT
+    local look="$secret uid 1000 links lo outside Network is unreachable"
+    agent_policy "unix:$brokers/nginx/broker.sock"
+    forget
+    timed by_hand "$1"
+    check "$1, through nginx: the answer arrives" told "The walls say: $look"
+    check "$1, through nginx: the provider saw nginx' key and never the agent's" same the-real-key \
+        "$(jq -r 'select(.request | startswith("POST")?).key' "$lab/broker.log" | sort -u)"
+    echo "# $1, through nginx, below $plain_name: $took ms"
+}
+
 # ---- the cells ----------------------------------------------------------------------------------
 
+open_provider
 socket=unix:$brokers/model/broker.sock
 for agent in ${AH_WHICH:-codex claude gemini opencode}; do
     if [ ! -e "$AH_AGENTS/agents/node_modules/.bin/$agent" ]; then
@@ -296,6 +327,7 @@ for agent in ${AH_WHICH:-codex claude gemini opencode}; do
     agent_policy "$socket"
     judge_agent "$agent" relayed by_hand lo "${lookups[$agent]}"
     judge_mcp "$agent"
+    [ "$agent" != claude ] || judge_nginx claude
     judge_agent "$agent" "relayed, by podman" by_podman lo "${lookups[$agent]}"
     agent_policy "$socket" '{dns: "none"}'
     judge_agent "$agent" 'relayed with "dns": "none"' by_hand lo 0

@@ -5,11 +5,10 @@
 Where the agent offers the tools of MCP servers too, ask_stdio and ask_http, it calls these next.
 
 Speaks Anthropic Messages, OpenAI Responses, Chat Completions and Gemini, streamed where that is
-asked for, on a Unix socket or a TCP port. --log gets
-one JSON line per request: what was asked for (a proxy is asked for whole URLs), and of a turn what
-the agent told its model.
+asked for, on a Unix socket or a TCP port. --log gets one JSON line per request: what was asked for
+(a proxy is asked for whole URLs) with which key, and of a turn what the agent told its model.
 
-    broker.py (--socket PATH | --port PORT) --user UID --log FILE
+    broker.py (--socket PATH | --port PORT [--tls FILE]) --user UID --log FILE
 
 Prints one line on stdout when it is ready.
 """
@@ -18,6 +17,7 @@ import argparse
 import json
 import os
 import socketserver
+import ssl
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../demo"))
@@ -221,7 +221,8 @@ class Handler(broker.Handler):
         print(json.dumps(entry), file=self.server.log, flush=True)
 
     def log_request(self, code="-", size="-"):
-        self.note({"request": f"{self.command} {self.path}", "status": int(code)})
+        key = self.headers.get("x-api-key")
+        self.note({"request": f"{self.command} {self.path}", "status": int(code), "key": key})
 
 
 class PortBroker(socketserver.ThreadingTCPServer):
@@ -234,6 +235,7 @@ def main():
     where = options.add_mutually_exclusive_group(required=True)
     where.add_argument("--socket")
     where.add_argument("--port", type=int)
+    options.add_argument("--tls", help="its certificate and key")
     options.add_argument("--user", required=True)
     options.add_argument("--log", required=True, type=argparse.FileType("a"))
     given = options.parse_args()
@@ -244,6 +246,10 @@ def main():
         server = PortBroker(("", given.port), Handler, bind_and_activate=False)
         server.log = given.log
         server.server_bind()
+        if given.tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(given.tls)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
     broker.become(given.user)
     server.server_activate()
     print("listening", flush=True)
