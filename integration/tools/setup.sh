@@ -113,6 +113,23 @@ check "docker: which is not overwritten" contains "$(said_by docker --write)" "$
 mv $kept /etc/docker/daemon.json
 check "docker: back again" as_before
 
+made_anew() { # a node's file is written again and again, without us, and without an end of its last line
+    cp -a /etc/containerd/config.toml "$lab/aside"
+    printf '%s # no end' "$(<"$lab/aside")" | tee "$lab/anew" >/etc/containerd/config.toml
+    for _ in 1 2; do
+        contains "$(said_by containerd --write)" "systemctl restart containerd" || return
+        containerd --config /etc/containerd/config.toml config dump | grep -q "$runtime-locked" || return
+        cp "$lab/anew" /etc/containerd/config.toml
+    done
+    said_by containerd --write >/dev/null && said_by containerd --remove >/dev/null &&
+        cmp "$lab/anew" /etc/containerd/config.toml
+    local status=$?
+    cp -a "$lab/aside" /etc/containerd/config.toml
+    return $status
+}
+check "containerd: a file that is made anew is told again, and is as it was afterwards" made_anew
+check "containerd: nothing is kept beside it" as_before
+
 other_file() { # a daemon that runs reads another
     jq . /etc/docker/daemon.json >"$lab/other.json"
     refuses "dockerd was started with $lab/docker/daemon.json and does not read $lab/other.json; name that file by --config" \
@@ -159,7 +176,7 @@ files_now >"$lab/files.before"
 check "a profile that the policy has not" refuses 'no profile "lokced"; the policy has locked, off' podman --profile lokced
 check "two verbs" refuses "--write and --remove are not for one call" podman --write --remove
 check "our own options" same "anchorhold: setup: the engine gives no --ah- options; leave them away, and name \
-profiles by --profile (invalid_request)" "$("$runtime" --ah-profile=locked setup podman 2>&1)"
+profiles by --profile (invalid_request)" "$("$runtime" --ah-profile=locked setup podman --write 2>&1)"
 check "an engine that is none" refuses '"runc" is not podman, docker, containerd or crio' runc
 check "crio: a drop-in, as printed" contains "$(said_by crio)" "[crio.runtime.runtimes.anchorhold-locked]"
 
@@ -216,4 +233,25 @@ done
 
 kill "$(pgrep -f contrib/demo/broker.py)"
 stop_containerd
+
+# ---- a containerd of k3s', as far as files go ---------------------------------------------------
+
+k3s_config=$lab/k3s/agent/etc/containerd/config.toml
+mkdir -p "${k3s_config%/*}"
+echo 'version = 3' >"$k3s_config"
+k3s_template() {
+    same "now: restart k3s or RKE2, then: anchorhold verify --config $k3s_config containerd" \
+        "$(said_by containerd --config "$k3s_config" --write | tail -n 1)" &&
+        grep -q 'runtimes.anchorhold-locked\]' "${k3s_config%/*}/config-v3.toml.tmpl" &&
+        same "nothing to change" "$(said_by containerd --config "$k3s_config" --write)" &&
+        same "version = 3" "$(<"$k3s_config")"
+}
+check "k3s: the template is written, which its file is made from" k3s_template
+echo 'version = 2' >"$k3s_config"
+check "k3s: one that was not rendered yet is said" contains "$(said_by containerd --config "$k3s_config")" \
+    "config-v3.toml.tmpl is there and $k3s_config was not made from it; restart k3s or RKE2 first"
+rm "$k3s_config"
+said_by containerd --config "$k3s_config" --remove >"$lab/said"
+check "k3s: it goes again, whatever else is there" same "" "$(ls "${k3s_config%/*}")"
+check "k3s: with its links" as_before
 finish

@@ -292,6 +292,11 @@ std::optional<Engine> engine_from(std::string_view word)
     return std::nullopt;
 }
 
+bool makes_pods(Engine engine)
+{
+    return engine == Engine::containerd || engine == Engine::crio;
+}
+
 std::string_view word_for(FaultKind kind)
 {
     return fault_words.at(static_cast<std::size_t>(kind));

@@ -17,6 +17,8 @@ namespace anchorhold::engine {
 enum class Engine : std::uint8_t { podman, docker, containerd, crio };
 std::string_view word_for(Engine engine); // "containerd"
 std::optional<Engine> engine_from(std::string_view word);
+// Says whether Kubernetes has its pods made by this engine.
+bool makes_pods(Engine engine);
 
 enum class FaultKind : std::uint8_t {
     engine_unusable,     // its program is not there, or others than root could replace it

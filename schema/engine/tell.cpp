@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON has no comments, so Docker's members of ours are known by their text: a runtime of our name
-// with exactly the value that we would write. TOML's lines stand between two comments, at the end.
+// with exactly the value that we would write. TOML's lines are put in and taken
+// out by toml_edit.hpp.
 #include "schema/engine/tell.hpp"
 
 #include "schema/engine/file.hpp"
+#include "schema/engine/toml_edit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +16,7 @@ namespace anchorhold::engine {
 namespace {
 
 constexpr std::string_view own_mark = "# Written by `anchorhold setup ";
-constexpr std::string_view lines_begin =
-    "# Added by `anchorhold setup containerd`, down to its last "
-    "line; --remove takes it out.\n";
-constexpr std::string_view lines_end = "# Last line of `anchorhold setup containerd`.\n";
+constexpr std::string_view k3s_base = "{{ template \"base\" . }}\n"; // what k3s renders without us
 constexpr std::string_view glob = "[\"dev.anchorhold.*\"]";
 
 std::vector<std::string> runtimes_of(const Telling& telling)
@@ -108,29 +107,9 @@ std::string containerd_text(const Telling& telling)
            containerd_sections(telling);
 }
 
-// Returns the place of our lines with the two comments, or nothing.
-std::optional<json::Span> lines_in(std::string_view text)
+TextIs kind_of(const Telling& telling)
 {
-    const std::size_t begin = text.find(lines_begin);
-    const std::size_t end = begin == std::string_view::npos ? begin : text.find(lines_end, begin);
-    if (end == std::string_view::npos)
-        return std::nullopt;
-    return json::Span{begin, end + lines_end.size()};
-}
-
-Result<std::string> toml_with_lines(const Telling& telling, const std::string& text)
-{
-    if (const auto before = parse_engine_file(telling.engine, {{}, text}); !before)
-        return std::unexpected(before.error());
-    AH_TRY(std::string added, without_lines(telling, text));
-    if (!added.empty() && !added.ends_with('\n'))
-        added += '\n';
-    added += lines_of_ours(telling);
-    if (const auto after = parse_engine_file(telling.engine, {{}, added}); !after) {
-        return fail(Code::invalid_request, "our lines do not go with it: " + after.error().what +
-                                               "; add them by hand where its sections are");
-    }
-    return added;
+    return telling.is_template ? TextIs::go_template : TextIs::toml;
 }
 
 // ---- Docker's JSON ------------------------------------------------------------------------------
@@ -277,16 +256,15 @@ bool is_own_text(std::string_view text)
 
 Result<std::string> with_lines(const Telling& telling, const std::string& text)
 {
-    return telling.engine == Engine::docker ? docker_with_lines(telling, text)
-                                            : toml_with_lines(telling, text);
+    return telling.engine == Engine::docker
+               ? docker_with_lines(telling, text)
+               : with_marked(text, lines_of_ours(telling), kind_of(telling));
 }
 
 Result<std::string> without_lines(const Telling& telling, const std::string& text)
 {
-    if (telling.engine != Engine::docker) {
-        const auto ours = lines_in(text);
-        return ours ? json::splice(text, {{*ours, ""}}) : text;
-    }
+    if (telling.engine != Engine::docker)
+        return without_marked(text, kind_of(telling));
     AH_TRY(const json::Document document, json::Document::parse(text, Code::invalid_request));
     AH_CHECK(document.root().object());
     return json::splice(text, docker_cuts(telling, document.root()));
@@ -296,12 +274,14 @@ std::string lines_of_ours(const Telling& telling)
 {
     if (telling.engine == Engine::docker)
         return "\n  \"runtimes\": {" + docker_members(telling) + "\n  }\n";
-    return std::string(lines_begin) + containerd_sections(telling) + std::string(lines_end);
+    return containerd_sections(telling);
 }
 
-std::string_view empty_text(Engine engine)
+std::optional<std::string_view> empty_text(const Telling& telling)
 {
-    return engine == Engine::docker ? "{\n}\n" : "";
+    if (telling.engine == Engine::docker)
+        return "{\n}\n";
+    return telling.is_template ? std::optional(k3s_base) : std::nullopt;
 }
 
 } // namespace anchorhold::engine

@@ -5,6 +5,7 @@
 
 #include "schema/engine/setup.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct Telling {
     std::int64_t version = 2;
     bool names_runc = false;
     bool systemd_cgroup = false;
+    bool is_template = false; // of k3s' and RKE2's, from which the file is made
 };
 
 // Says whether a profile is named by a link "anchorhold-PROFILE" beside the program. Docker has
@@ -42,9 +44,10 @@ bool is_own_text(std::string_view text);
 Result<std::string> with_lines(const Telling& telling, const std::string& text);
 // Returns the text without our lines. A byte that is not ours stays.
 Result<std::string> without_lines(const Telling& telling, const std::string& text);
-// Returns our lines as they would be added.
+// Returns our lines as they would be added, without the marks around TOML's.
 std::string lines_of_ours(const Telling& telling);
-// Returns the text of a file that holds nothing but our lines, when they are taken out.
-std::string_view empty_text(Engine engine);
+// Returns what is left of a file that we made for our lines, when they are taken out. Nothing where
+// we make none: there is a file that is ours as a whole instead.
+std::optional<std::string_view> empty_text(const Telling& telling);
 
 } // namespace anchorhold::engine

@@ -11,11 +11,6 @@
 namespace anchorhold::engine {
 namespace {
 
-bool makes_pods(Engine engine)
-{
-    return engine == Engine::containerd || engine == Engine::crio;
-}
-
 std::string program_key(Engine engine)
 {
     switch (engine) {

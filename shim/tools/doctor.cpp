@@ -129,7 +129,7 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput
         found.profiles = look_at_profiles(*session.policy, found.answers);
     found.answers.push_back(forwarding());
     found.trouble = runtime_trouble(session);
-    found.engines = look_at_engines();
+    found.engines = look_at_engines(call.config);
     output.text = call.json ? as_json(found, session) : as_text(found, session);
     const bool fit = able && session.policy && are_fit(found.profiles) && !found.trouble;
     return fit && !some_told_wrongly(found.engines) ? 0 : 1;

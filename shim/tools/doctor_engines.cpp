@@ -77,10 +77,10 @@ std::string kept_from_us(std::vector<Error>& errors)
     return what;
 }
 
-EngineState look_at_engine(engine::Engine engine, std::string program)
+EngineState look_at_engine(engine::Engine engine, const std::string& main, std::string program)
 {
     const engine::Layering layering = layering_by(engine, program);
-    EngineFiles read = read_engine_files(engine, usual_file(engine), layering);
+    EngineFiles read = read_engine_files(engine, main, layering);
     EngineState state{.program = std::move(program), .files = {}, .setup = {}, .unread = {}};
     for (const engine::EngineFile& file : read.files)
         state.files.push_back(file.path);
@@ -119,16 +119,18 @@ std::string says(const EngineState& state)
 
 } // namespace
 
-std::vector<EngineState> look_at_engines()
+std::vector<EngineState> look_at_engines(const std::string& containerds_file)
 {
     std::vector<EngineState> found;
     for (const EngineProgram& one : engine_programs) {
         std::string program = installed(one.name);
+        const bool named = one.engine == engine::Engine::containerd && !containerds_file.empty();
+        const std::string main = named ? containerds_file : usual_file(one.engine);
         // podman's file is there for other programs as well.
-        const bool configured = one.engine != engine::Engine::podman &&
-                                ::access(usual_file(one.engine).c_str(), F_OK) == 0;
+        const bool configured =
+            one.engine != engine::Engine::podman && ::access(main.c_str(), F_OK) == 0;
         if (!program.empty() || configured)
-            found.push_back(look_at_engine(one.engine, std::move(program)));
+            found.push_back(look_at_engine(one.engine, main, std::move(program)));
     }
     return found;
 }

@@ -17,7 +17,8 @@ struct EngineState {
     std::string unread; // why this user cannot know; empty: all was read
 };
 
-std::vector<EngineState> look_at_engines();
+// `containerds_file` stands for the usual one of containerd; empty: it does not.
+std::vector<EngineState> look_at_engines(const std::string& containerds_file);
 // Returns how the engine that is installed here lays files over each other.
 engine::Layering layering_here(engine::Engine engine);
 // Says whether some engine names us in vain.

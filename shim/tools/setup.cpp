@@ -4,6 +4,7 @@
 #include "shim/tools/tool_list.hpp"
 
 #include "hooks/files/whole_file.hpp"
+#include "schema/engine/choose.hpp"
 #include "schema/engine/place.hpp"
 #include "schema/engine/tell.hpp"
 #include "shim/runtime/helpers.hpp"
@@ -15,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 using engine::Engine;
 
 constexpr std::string_view kept_suffix = ".before-anchorhold";
+constexpr std::size_t most_template = std::size_t{1024} * 1024;
 
 // Where an engine is told, and what it reads now.
 struct Site {
@@ -34,11 +37,6 @@ struct Site {
     bool is_own_file = true;
     std::vector<engine::EngineFile> files;
 };
-
-bool makes_pods(Engine engine)
-{
-    return engine == Engine::containerd || engine == Engine::crio;
-}
 
 std::string without_links(const std::string& path)
 {
@@ -55,11 +53,41 @@ const std::string* text_at_path(const Site& site, const std::string& path)
     return found == site.files.end() ? nullptr : &found->text;
 }
 
-Result<Site> find_site(Engine engine, const std::string& config, const std::string& program)
+// Finds the place among containerd's files. A template of k3s' is read in the place of what it
+// becomes.
+Status find_containerds(const std::string& main, engine::Layering layering, bool remove, Site& site)
+{
+    const engine::ContainerdPlace place = engine::containerd_place(main, site.files, layering);
+    if (!remove)
+        AH_CHECK(check_place(place, site.files));
+    site.path = place.path;
+    site.is_own_file = place.is_own_file;
+    site.telling.version = place.version;
+    site.telling.names_runc = place.names_runc;
+    site.telling.systemd_cgroup = place.systemd_cgroup;
+    site.telling.is_template = place.is_template;
+    if (!place.is_template)
+        return {};
+    site.files.clear();
+    for (const std::string& path : engine::templates_of(main)) {
+        AH_TRY(auto text, files::read_file(without_links(path), most_template));
+        if (text)
+            site.files.push_back({path, *std::move(text)});
+    }
+    if (!remove && site.files.size() == 1 && site.files.front().path != place.path) {
+        return fail(Code::invalid_request, printable(site.files.front().path) + " is there and " +
+                                               printable(main) +
+                                               " was not made from it; restart k3s or RKE2 first");
+    }
+    return {};
+}
+
+Result<Site> find_site(Engine engine, const ToolCall& call, const std::string& program)
 {
     Site site{.telling = {.engine = engine, .program = program}, .path = {}, .files = {}};
-    const std::string main = config.empty() ? usual_file(engine) : config;
-    if (engine != Engine::podman)
+    const std::string main = call.config.empty() ? usual_file(engine) : call.config;
+    // Lines are taken out of a file that is named, whoever reads it.
+    if (engine != Engine::podman && (!call.remove || call.config.empty()))
         AH_CHECK(check_is_read(engine, main));
     const engine::Layering layering = layering_here(engine);
     EngineFiles read = read_engine_files(engine, main, layering);
@@ -76,67 +104,10 @@ Result<Site> find_site(Engine engine, const std::string& config, const std::stri
         site.path = main;
         site.is_own_file = false;
         break;
-    case Engine::containerd: {
-        const engine::ContainerdPlace place = engine::containerd_place(main, site.files, layering);
-        site.path = place.path;
-        site.is_own_file = place.is_own_file;
-        site.telling.version = place.version;
-        site.telling.names_runc = place.names_runc;
-        site.telling.systemd_cgroup = place.systemd_cgroup;
-    }
+    case Engine::containerd: AH_CHECK(find_containerds(main, layering, call.remove, site));
     }
     site.path = without_links(site.path);
     return site;
-}
-
-// ---- profiles -----------------------------------------------------------------------------------
-
-// Returns the profiles that get a runtime: those asked for, else all that the policy has. Its pods
-// would be refused without "cri", and "open" confines nothing.
-Result<std::vector<std::string>> chosen_profiles(const Policy& policy, Engine engine,
-                                                 const std::vector<std::string>& asked)
-{
-    std::vector<std::string> chosen;
-    for (const std::string& name : asked) {
-        if (policy.find(name) == nullptr) {
-            return fail(Code::invalid_request, "no profile " + in_quotes(name) +
-                                                   "; the policy has " + policy.known_profiles());
-        }
-        if (std::ranges::find(chosen, name) == chosen.end())
-            chosen.push_back(name);
-    }
-    if (!asked.empty())
-        return chosen;
-    for (const auto& [name, profile] : policy.profiles) {
-        if (name != "off" && name != "open" && (profile.cri || !makes_pods(engine)))
-            chosen.push_back(name);
-    }
-    return chosen;
-}
-
-// Chooses the runtimes. Below an engine of pods the default gets none where its pods are refused.
-Status choose_runtimes(const Policy& policy, const std::vector<std::string>& asked,
-                       engine::Telling& telling)
-{
-    AH_TRY(telling.profiles, chosen_profiles(policy, telling.engine, asked));
-    const Profile* const fallback = policy.find(policy.fallback);
-    telling.plain = !makes_pods(telling.engine) || (fallback != nullptr && fallback->cri);
-    if (telling.plain || !telling.profiles.empty())
-        return {};
-    return fail(Code::invalid_request, "no profile of the policy says \"cri\": true, without which "
-                                       "pods are refused; add it to one");
-}
-
-std::string notes_on(const Policy& policy, const engine::Telling& telling)
-{
-    std::string text;
-    for (const std::string& name : telling.profiles) {
-        if (makes_pods(telling.engine) && !policy.find(name)->cri) {
-            text +=
-                "note: profile " + name + " does not say \"cri\": true, so its pods are refused\n";
-        }
-    }
-    return text;
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -173,7 +144,7 @@ Status add_links(const engine::Telling& telling, std::vector<Step>& steps)
     return {};
 }
 
-// Keeps the administrator's file beside what takes its place.
+// Keeps Docker's file beside what takes its place: JSON has no marks.
 Status add_keeping(const Site& site, std::vector<Step>& steps)
 {
     const std::string kept = site.path + std::string(kept_suffix);
@@ -193,7 +164,7 @@ Status add_lines(const Site& site, const std::string& now, std::vector<Step>& st
     if (wanted == now)
         return {};
     AH_TRY(const std::string bare, engine::without_lines(site.telling, now));
-    if (bare == now)
+    if (bare == now && site.telling.engine == Engine::docker)
         AH_CHECK(add_keeping(site, steps));
     steps.push_back({Change::write, site.path, wanted, mode_of(site.path),
                      engine::lines_of_ours(site.telling)});
@@ -223,7 +194,9 @@ Result<std::vector<Step>> steps_to_write(const Site& site)
     if (engine::needs_links(site.telling.engine))
         AH_CHECK(add_links(site.telling, steps));
     const std::string* const now = text_at_path(site, site.path);
-    if (now == nullptr || site.is_own_file) {
+    if (now == nullptr && site.telling.is_template) {
+        AH_CHECK(add_lines(site, std::string(*engine::empty_text(site.telling)), steps));
+    } else if (now == nullptr || site.is_own_file) {
         AH_CHECK(add_own_file(site, now, steps));
     } else {
         AH_CHECK(add_lines(site, *now, steps));
@@ -233,13 +206,16 @@ Result<std::vector<Step>> steps_to_write(const Site& site)
 
 // ---- removing -----------------------------------------------------------------------------------
 
-// Takes our lines out. Where nobody changed the file since, the one that was kept comes back.
+// Takes our lines out. Where nobody changed Docker's file since, the one that was kept comes back.
 Status take_lines(const Site& site, const std::string& path, const std::string& now,
                   std::vector<Step>& steps)
 {
     const std::string kept = path + std::string(kept_suffix);
     AH_TRY(std::string bare, engine::without_lines(site.telling, now), printable(path));
-    AH_TRY(const auto before, files::read_file(kept, std::size_t{16} * 1024 * 1024));
+    std::optional<std::string> before;
+    if (site.telling.engine == Engine::docker) {
+        AH_TRY(before, files::read_file(kept, std::size_t{16} * 1024 * 1024));
+    }
     if (bare == now) {
         if (before && is_same_file(kept, path)) // we were stopped between two steps
             steps.push_back({Change::take_away, kept, {}});
@@ -252,7 +228,7 @@ Status take_lines(const Site& site, const std::string& path, const std::string& 
             steps.push_back({Change::put_back, path, kept});
             return {};
         }
-    } else if (bare == engine::empty_text(site.telling.engine)) {
+    } else if (bare == engine::empty_text(site.telling)) {
         steps.push_back({Change::take_away, path, {}});
         return {};
     }
@@ -301,6 +277,8 @@ Result<std::vector<Step>> steps_to_remove(const Site& site)
 {
     std::vector<Step> steps;
     std::set<std::string> gone;
+    for (const std::string& path : left_by_a_crash(site.path)) // first: a step may write it again
+        steps.push_back({Change::take_away, path, {}});
     for (const engine::EngineFile& file : site.files) {
         const std::string path = without_links(file.path);
         const std::size_t before = steps.size();
@@ -314,18 +292,21 @@ Result<std::vector<Step>> steps_to_remove(const Site& site)
             gone.insert(path);
     }
     take_links(site, gone, steps);
-    for (const std::string& path : left_by_a_crash(site.path))
-        steps.push_back({Change::take_away, path, {}});
     return steps;
 }
 
 // ---- what is said -------------------------------------------------------------------------------
 
-std::string next_for(Engine engine)
+std::string next_for(const ToolCall& call, const engine::Telling& telling)
 {
-    const std::string word(word_for(engine));
-    const std::string then = ", then: anchorhold verify " + word + "\n";
-    switch (engine) {
+    const std::string word(word_for(telling.engine));
+    const std::string config =
+        call.config.empty() ? "" : "--config " + printable(call.config) + " ";
+    const std::string then =
+        call.remove ? "\n" : ", then: anchorhold verify " + config + word + "\n";
+    if (telling.is_template)
+        return "now: restart k3s or RKE2" + then;
+    switch (telling.engine) {
     case Engine::podman: return "podman reads it at its next call" + then;
     case Engine::docker: return "now: systemctl reload docker" + then;
     case Engine::containerd:
@@ -338,7 +319,7 @@ Status check_call(const Session& session, const ToolCall& call, Engine engine)
 {
     if (call.write && call.remove)
         return fail(Code::invalid_request, "--write and --remove are not for one call");
-    if (session.own != words::OwnOptions()) {
+    if ((call.write || call.remove) && session.own != words::OwnOptions()) {
         return fail(Code::invalid_request,
                     "the engine gives no --ah- options; leave them away, and name profiles by "
                     "--profile");
@@ -359,11 +340,11 @@ Result<int> tool_setup(const Session& session, const ToolCall& call, ToolOutput&
     }
     AH_CHECK(check_call(session, call, *engine));
     AH_TRY(const runtime::Helpers helpers, runtime::find_helpers());
-    AH_TRY(Site site, find_site(*engine, call.config, helpers.self));
+    AH_TRY(Site site, find_site(*engine, call, helpers.self));
     if (!call.remove) {
         AH_TRY(const Policy policy, session.policy);
-        AH_CHECK(choose_runtimes(policy, call.profiles, site.telling));
-        output.remarks = notes_on(policy, site.telling);
+        AH_CHECK(engine::choose_runtimes(policy, call.profiles, site.telling));
+        output.remarks = engine::notes_on(policy, site.telling);
     }
     AH_TRY(const std::vector<Step> steps,
            call.remove ? steps_to_remove(site) : steps_to_write(site));
@@ -375,7 +356,7 @@ Result<int> tool_setup(const Session& session, const ToolCall& call, ToolOutput&
     if (steps.empty()) {
         output.text = call.remove ? "nothing of setup's is there\n" : "nothing to change\n";
     } else {
-        output.text += call.write || call.remove ? next_for(*engine)
+        output.text += call.write || call.remove ? next_for(call, site.telling)
                                                  : "nothing was written; --write does it\n";
     }
     return 0;

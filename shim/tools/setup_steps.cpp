@@ -56,7 +56,7 @@ Status write_file(const Step& step)
 {
     const auto [beside, within] = fresh_names(step.path);
     auto written = files::replace_file_by(beside, step.path, step.text, step.mode);
-    if (written || written.error().number != EXDEV)
+    if (written || (written.error().number != EXDEV && written.error().number != EROFS))
         return written;
     return files::replace_file_by(within, step.path, step.text, step.mode);
 }

@@ -51,6 +51,9 @@ constexpr std::array tool_options{
                nullptr, false, &ToolCall::profiles},
     ToolOption{'w', "--write", "", "write it", nullptr, &ToolCall::write},
     ToolOption{'r', "--remove", "", "take away what --write wrote", nullptr, &ToolCall::remove},
+    ToolOption{'C', "--config", "FILE",
+               "containerd's main configuration file (default: /etc/containerd/config.toml)",
+               &ToolCall::config, nullptr},
     ToolOption{'f', "--from", "srt|networkpolicy|opensandbox", "the format of FILE",
                &ToolCall::from, nullptr, true},
 };
@@ -131,7 +134,7 @@ constexpr std::string_view about_engine =
     "without it all that should be anchorhold are tried.\n";
 
 constexpr std::array tools{
-    Tool{"doctor", "j", 0, 0, "", tool_doctor,
+    Tool{"doctor", "jC", 0, 0, "", tool_doctor,
          "Tries what this host can do, and says what to do where it cannot.", ""},
     Tool{"explain", "b", 0, 0, "", tool_explain,
          "Shows the decision and the plan for a bundle, and changes nothing.", ""},

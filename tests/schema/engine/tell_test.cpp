@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `setup` would write, for the files that are there; that it comes out again byte for byte;
 // and that contrib/ has the same.
+#include "schema/engine/choose.hpp"
 #include "schema/engine/place.hpp"
 #include "schema/engine/tell.hpp"
 #include "tests/files.hpp"
@@ -163,7 +164,7 @@ TEST_CASE("containerd's file gets our sections at its end, and gives them back")
         CHECK(added(telling, with) == with);
         CHECK(bare(telling, with + "# more\n") == text + "# more\n");
     }
-    CHECK(bare(telling, added(telling, "version = 2")) == "version = 2\n");
+    CHECK(bare(telling, added(telling, "version = 2")) == "version = 2");
     Telling one = telling;
     one.version = 1;
     CHECK(told(Engine::containerd, added(one, "")) == wanted);
@@ -180,7 +181,7 @@ TEST_CASE("containerd's file is refused where its sections and ours do not go to
               .contains("add them by hand where its sections are"));
     CHECK(refusal(telling, "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd."
                            "runtimes.anchorhold]\n")
-              .contains("our lines do not go with it"));
+              .contains("our lines cannot be added at its end"));
 }
 
 TEST_CASE("containerd is told where it reads: a folder that 2.x imports, else the file of its CRI")
@@ -212,6 +213,79 @@ TEST_CASE("containerd is told where it reads: a folder that 2.x imports, else th
     CHECK(place({with_cri, last}, Layering::replaced).path == "/c/x.toml");
     CHECK(place({with_cri, last}, Layering::merged).path == "/c/config.toml");
     CHECK(place({{"/c/config.toml", "disabled_plugins = []\n"}}, Layering::replaced).version == 1);
+}
+
+TEST_CASE("an engine is told of the profiles asked for, or of all that are of use to it")
+{
+    const auto policy = parse_policy(R"({"version": 1, "default": "agent", "profiles":
+        {"agent": {"cri": true}, "ci": {}, "open": {"egress": "open"}}})");
+    REQUIRE(policy.has_value());
+    // Returns the names that get a runtime, and "+" where the default does too.
+    const auto chosen = [&](Engine engine, const std::vector<std::string>& asked,
+                            const Policy& of) {
+        Telling telling{.engine = engine};
+        const auto done = choose_runtimes(of, asked, telling);
+        std::string names = telling.plain ? "+" : "";
+        for (const std::string& name : telling.profiles)
+            names += " " + name;
+        return (done ? names : done.error().what) + notes_on(of, telling);
+    };
+    CHECK(chosen(Engine::podman, {}, *policy) == "+ agent ci");
+    CHECK(chosen(Engine::containerd, {}, *policy) == "+ agent");
+    CHECK(chosen(Engine::docker, {"open", "ci", "ci"}, *policy) == "+ open ci");
+    CHECK(chosen(Engine::crio, {"ci"}, *policy) ==
+          "+ cinote: profile ci does not say \"cri\": true, so its pods are refused\n");
+    CHECK(chosen(Engine::docker, {"x"}, *policy).starts_with("no profile \"x\"; the policy has "));
+    Policy no_pods = *policy;
+    no_pods.fallback = "ci";
+    CHECK(chosen(Engine::containerd, {}, no_pods) == " agent");
+    no_pods.profiles.erase("agent");
+    CHECK(chosen(Engine::containerd, {}, no_pods)
+              .starts_with("no profile of the policy says \"cri\""));
+}
+
+TEST_CASE("k3s and RKE2 are told by the template of the file that they made")
+{
+    const std::string main = "/k/agent/etc/containerd/config.toml";
+    const auto at = [&](const std::string& text) {
+        return containerd_place(main, {{main, text}}, Layering::merged);
+    };
+    CHECK(at("version = 2\n").path == "/k/agent/etc/containerd/config.toml.tmpl");
+    CHECK(at("version = 3\nimports = [\"/c/*.toml\"]\n").path ==
+          "/k/agent/etc/containerd/config-v3.toml.tmpl");
+    CHECK(at("version = 3\n").is_template);
+    CHECK(check_place(at("version = 3\n"), {}).has_value());
+    for (const ContainerdPlace& unknown :
+         {at("version = 4\n"), at(""), containerd_place(main, {}, Layering::merged)})
+        CHECK_FALSE(check_place(unknown, {}).has_value());
+
+    Telling telling = demo(Engine::containerd);
+    telling.is_template = true;
+    const std::string base(*empty_text(telling));
+    const std::string with = added(telling, base);
+    CHECK(with.starts_with("{{ template \"base\" . }}\n# BEGIN anchorhold"));
+    CHECK(bare(telling, with) == base);
+    CHECK(added(telling, with) == with);
+    CHECK(bare(telling, added(telling, "{{ x }}")) == "{{ x }}");
+}
+
+TEST_CASE("a place without pods, or one whose lines would be lost, is refused")
+{
+    const auto refused = [](const std::string& text) {
+        const std::vector<EngineFile> files{{"/c/config.toml", text}};
+        const auto fit = check_place(place(files, Layering::replaced), files);
+        return fit ? "" : fit.error().what;
+    };
+    CHECK(refused("disabled_plugins = [\"x\", \"cri\"]\n").contains("switches CRI off"));
+    CHECK(refused("disabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n")
+              .contains("switches CRI off"));
+    CHECK(refused("disabled_plugins = [\"aufs\"] # not cri\n").empty());
+    CHECK(refused("a = 1\n# Made by a tool, DO NOT EDIT.\n").contains("says \"do not edit\""));
+    CHECK(refused("a = \"do not edit\"\n").empty());
+    // What lies in a folder of drop-ins is not written anew with the main file.
+    const std::vector<EngineFile> folder{
+        {"/c/config.toml", "# do not edit\nversion = 3\nimports = [\"/c/d/*.toml\"]\n"}};
+    CHECK(check_place(place(folder, Layering::merged), folder).has_value());
 }
 
 TEST_CASE("the place stays the same when we are told of there")
