@@ -7,7 +7,6 @@ cri.py SERVED
 serves there whoever calls with cri_call.py SERVED [--deadline SECONDS] SOCKET COMMAND...; it prints one
 line when it does. What speaks gRPC takes longer to load than most calls do.
 
-    version                     the engine's name, as crictl(1) prints it
     ready IMAGE...              returns once the engine serves, has a network and knows the images
     runp FILE HANDLER           a pod from the JSON of a PodSandboxConfig; prints its id
     stopp POD; rmp POD; pods [NAME]
@@ -75,10 +74,6 @@ class Engine:
         return lambda **fields: send(
             self.message(call + "Request")(**fields), timeout=self.deadline
         )
-
-
-def version(engine):
-    print("RuntimeName: ", engine.Version().runtime_name)
 
 
 def is_ready(engine, images):
@@ -264,7 +259,7 @@ def portforward(engine, pod, port):
 
 COMMANDS = {
     command.__name__: command
-    for command in (version, ready, runp, stopp, rmp, pods, statep, podip, create, start, stop,
+    for command in (ready, runp, stopp, rmp, pods, statep, podip, create, start, stop,
                     rm, run, containers, resize, state, info, portforward)
 } | {"exec": execute}
 

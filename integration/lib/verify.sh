@@ -22,7 +22,6 @@ runtime=$lab/bin/anchorhold
 for profile in agent agnt ci own; do ln -s anchorhold "$runtime-$profile"; done
 mkdir "$lab/etc" "$lab/etc.work" "$lab/tools"
 mount -t overlay -o "lowerdir=/etc,upperdir=$lab/etc,workdir=$lab/etc.work" overlay /etc
-rm -f /etc/crictl.yaml
 mkdir -p /etc/anchorhold
 ln -s /usr/bin/docker "$lab/tools/docker"
 export PATH=$lab/tools:$PATH

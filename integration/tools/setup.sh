@@ -24,7 +24,6 @@ ln -s /etc/containerd/config.toml "$lab/containerd/config.toml"
 # A node's own configuration, before anybody tells it of us.
 eval "$(declare -f write_node_config | sed '1s/.*/whole_node_config ()/')"
 write_node_config() { whole_node_config </dev/null | sed '/runtimes.anchorhold\]/,$d'; }
-cp "$here/tools/crictl.py" "$lab/tools/crictl" && cp "$here/lib/cri_call.py" "$lab/tools"
 start_node
 start_docker
 engine_objects() { :; }

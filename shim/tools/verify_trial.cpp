@@ -12,78 +12,65 @@
 #include "hooks/files/whole_file.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/state_dir.hpp"
-#include "schema/json/json.hpp"
+#include "schema/engine/grpc.hpp"
+#include "shim/runtime/cri_call.hpp"
 #include "shim/tools/image_trials.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <unistd.h>
 
 namespace anchorhold::tools {
 namespace {
 
-// Runs pods. A pod's sandbox needs no image but the engine's own.
+// Returns the socket of an engine's CRI: the one that crictl(1) would be told, or the engine's own.
+std::string cri_socket(engine::Engine engine)
+{
+    constexpr std::string_view scheme = "unix://";
+    const char* const chosen =
+        std::getenv("CONTAINER_RUNTIME_ENDPOINT"); // NOLINT(concurrency-mt-unsafe)
+    if (chosen != nullptr && *chosen != '\0') {
+        std::string socket = chosen;
+        return socket.starts_with(scheme) ? socket.substr(scheme.size()) : socket;
+    }
+    return engine == engine::Engine::crio ? "/run/crio/crio.sock"
+                                          : "/run/containerd/containerd.sock";
+}
+
+// Runs pods. A pod's sandbox needs no image but the engine's own. Numbers are those of the fields
+// in CRI's api.proto, v1.
 class PodTrials final : public Trials {
 public:
-    PodTrials(engine::Engine engine, std::string program, std::string mark,
-              const runtime::DeferredSignals& held)
-        : program_(std::move(program)), mark_(std::move(mark)), held_(held)
+    PodTrials(std::string socket, std::string mark)
+        : socket_(std::move(socket)), mark_(std::move(mark))
     {
-        // crictl(1) tries all sockets that it knows, with warnings, unless somebody chose one.
-        const bool chosen =
-            std::getenv("CONTAINER_RUNTIME_ENDPOINT") != nullptr || // NOLINT(concurrency-mt-unsafe)
-            ::access("/etc/crictl.yaml", F_OK) == 0;
-        options_ = {"--timeout", "60s"};
-        if (!chosen) {
-            options_.insert(options_.end(),
-                            {"--runtime-endpoint", engine == engine::Engine::crio
-                                                       ? "unix:///var/run/crio/crio.sock"
-                                                       : "unix:///run/containerd/containerd.sock"});
-        }
     }
 
-    // Refuses a crictl(1) that speaks to another engine: handlers have the same names in both. When
-    // there is no answer here, a trial gets none either and says why.
+    // Refuses a socket of another engine: handlers have the same names in both.
     Status check_engine(engine::Engine engine) const
     {
-        constexpr std::string_view label = "RuntimeName:";
-        const auto answer = crictl({"version"});
-        const std::string said = answer && answer->good() ? answer->out : "";
-        const std::size_t at = said.find(label);
-        const std::size_t begin =
-            at == std::string::npos ? at : said.find_first_not_of(' ', at + label.size());
-        if (begin == std::string::npos)
-            return {};
-        const std::string name = first_word(said.substr(begin));
+        AH_TRY(const std::string answer, call("Version", {}));
+        const std::string name = first_field(answer, 2);
         if (engine::engine_from(name) == engine)
             return {};
-        return fail(Code::delegate_failed, "crictl speaks to " + printable(name) +
-                                               "; have CONTAINER_RUNTIME_ENDPOINT "
-                                               "name the socket of " +
-                                               std::string(word_for(engine)));
+        return fail(Code::delegate_failed,
+                    socket_ + " is of " + printable(name) +
+                        "; have CONTAINER_RUNTIME_ENDPOINT name the socket of " +
+                        std::string(word_for(engine)));
     }
 
     engine::Trial run(const TrialAsk& ask, const std::string& state_path) override
     {
         engine::Trial trial;
         trial.asked_off = true;
-        const auto config = runtime::file_in_memory(pod());
-        if (!config) {
-            trial.output = config.error().what;
-            return trial;
-        }
-        std::vector<std::string> words{"runp"};
-        if (!ask.runtime.empty())
-            words.insert(words.end(), {"--runtime", ask.runtime});
-        words.push_back(runtime::path_of(*config));
-        const auto ran = crictl(words);
-        trial.ran = ran && ran->good();
-        if (trial.ran) {
-            trial.id = first_word(ran->out);
+        const auto ran =
+            call("RunPodSandbox", engine::field(1, pod()) + engine::field(2, ask.runtime));
+        trial.ran = ran.has_value();
+        if (ran) {
+            trial.id = first_field(*ran, 1);
             trial.record = record_of(state_path, trial.id);
         } else {
-            trial.output = complaint(ran);
+            trial.output = ran.error().what;
         }
         (void)clear(); // asked for again in the end
         return trial;
@@ -101,32 +88,40 @@ public:
     }
 
 private:
+    static std::string first_field(std::string_view message, std::uint32_t number)
+    {
+        const auto found = engine::fields(message, number);
+        return found.empty() ? "" : found.front();
+    }
+    static std::string entry(std::string_view key, std::string_view value)
+    {
+        return engine::field(1, key) + engine::field(2, value);
+    }
     std::string name() const { return "anchorhold-verify-" + mark_; }
+    std::string label() const { return entry("dev.anchorhold.verify", mark_); }
     std::string pod() const
     {
-        json::Writer writer;
-        writer.begin_object().key("metadata").begin_object().member("name", name());
-        writer.member("uid", mark_).member("namespace", "anchorhold-verify").end_object();
-        writer.key("annotations").begin_object().member(off_annotation, "off").end_object();
-        writer.key("linux").begin_object().end_object().end_object();
-        return writer.take();
+        constexpr std::uint32_t metadata = 1, labels = 6, annotations = 7, linux = 8;
+        return engine::field(metadata, engine::field(1, name()) + engine::field(2, mark_) +
+                                           engine::field(3, "anchorhold-verify")) +
+               engine::field(labels, label()) +
+               engine::field(annotations, entry(off_annotation, "off")) + engine::field(linux, {});
     }
 
-    Result<runtime::Answer> crictl(const std::vector<std::string>& words) const
+    // A signal does not end a call; the deadline does.
+    Result<std::string> call(std::string_view method, std::string_view message) const
     {
-        std::vector<std::string> all = options_;
-        all.insert(all.end(), words.begin(), words.end());
-        return runtime::ask(held_, runtime::OnSignal::go_on, program_, all, -1,
-                            for_a_run + std::chrono::seconds(5));
+        return runtime::call_cri(socket_, method, message, for_a_run);
     }
-    // Returns the pod's id, found by name; so a pod is found that a call made which did not come
-    // back.
+    // Returns the pod's id, found by its label; so a pod is found that a call made which did not
+    // come back.
     Result<std::string> listed() const
     {
-        AH_TRY(const runtime::Answer answer, crictl({"pods", "--quiet", "--name", name()}));
-        if (!answer.good())
-            return fail(Code::delegate_failed, one_line(answer.err));
-        return first_word(answer.out);
+        constexpr std::uint32_t filter = 1, label_selector = 3;
+        AH_TRY(
+            const std::string answer,
+            call("ListPodSandbox", engine::field(filter, engine::field(label_selector, label()))));
+        return first_field(first_field(answer, 1), 1);
     }
     // Removes the pod. Returns what is left, for a person.
     std::string clear() const
@@ -136,15 +131,13 @@ private:
             return name() + ", perhaps: " + id.error().what;
         if (id->empty())
             return {};
-        (void)crictl({"stopp", *id}); // the list shows what this did not do
-        (void)crictl({"rmp", *id});
+        (void)call("StopPodSandbox", engine::field(1, *id)); // the list shows what this did not do
+        (void)call("RemovePodSandbox", engine::field(1, *id));
         const auto left = listed();
         return left ? *left : *id;
     }
 
-    std::string program_, mark_;
-    const runtime::DeferredSignals& held_;
-    std::vector<std::string> options_;
+    std::string socket_, mark_;
 };
 
 } // namespace
@@ -208,8 +201,7 @@ Result<std::unique_ptr<Trials>> trials_of(engine::Engine engine, const std::stri
 {
     AH_TRY(std::string mark, state::random_generation());
     if (engine == engine::Engine::containerd || engine == engine::Engine::crio) {
-        AH_TRY(std::string crictl, runtime::find_on_path("crictl"), "no throw-away pod was run");
-        auto trials = std::make_unique<PodTrials>(engine, std::move(crictl), std::move(mark), held);
+        auto trials = std::make_unique<PodTrials>(cri_socket(engine), std::move(mark));
         AH_CHECK(trials->check_engine(engine), "no throw-away pod was run");
         return trials;
     }
