@@ -4,19 +4,27 @@
 #
 #     install.sh [OPTION...] install
 #     install.sh [OPTION...] uninstall
+#     install.sh [OPTION...] verify      says whether the node's engines call anchorhold
+#     install.sh [OPTION...] gc          takes away what is left of runs that were killed
 #
 #     --root DIR         the node's root directory; default /
 #     --from DIR         what `meson install` made, with bin and libexec in it; default: beside this file
+#     --prefix DIR       where on the node the programs go; default /opt/anchorhold
 #     --policy FILE      install FILE as the node's /etc/anchorhold/policy.json
 #     --profiles 'A B'   profiles with a handler anchorhold-PROFILE of their own; default 'agent ci'
-#     --add-imports      add the one line to containerd's config.toml that imports our file
+#     --config FILE      containerd's main configuration file; default: see below
 #     --restart          restart the engine when its configuration was changed
 #
 # install checks everything before it changes anything, so a refusal changes nothing. It writes a
-# file only where there is none, or where the file is its own and unchanged. /opt/anchorhold/installed
-# lists its files with their digests. Files of others stay as they are, except for the line of
-# --add-imports, which uninstall removes again. Where a file of its own is not enough, it prints the
-# lines to add by hand.
+# file of its own only where there is none, or where the file is its own and unchanged.
+# PREFIX/installed lists these with their digests. Everything is written beside its place and then
+# renamed: first the programs, then the links, the policy, and what an engine reads last.
+#
+# `anchorhold setup` tells the engines, and takes it back byte for byte. It runs on the node.
+#
+# containerd's file is the one that the containerd which runs on the node was started with; if none
+# runs, the one that its unit names; without either, containerd's own default. Where these leave a
+# doubt install refuses, and --config says it.
 #
 # uninstall refuses while `anchorhold runs` lists a live run, because the run still needs the programs
 # for its delete and its poststop hook. Remove the RuntimeClasses first, so that no new runs come.
@@ -25,18 +33,13 @@ LC_ALL=C
 export LC_ALL
 umask 022 # anchorhold refuses files that others than root could write to
 
-prefix=/opt/anchorhold
-list=$prefix/installed # "DIGEST  FILE" as sha256sum has it, and "made  DIRECTORY"
-staged=$prefix/staged
-unread=$prefix/unread  # engines to restart: their configuration was changed
 policy_file=/etc/anchorhold/policy.json
-main=/etc/containerd/config.toml
-drop_in=/etc/containerd/conf.d/anchorhold.toml
-crio_drop_in=/etc/crio/crio.conf.d/anchorhold.conf
+tmpfiles=/etc/tmpfiles.d/anchorhold.conf
+usual_main=/etc/containerd/config.toml
 binaries='libexec/anchorhold/anchorhold-hook libexec/anchorhold/anchorhold-relay bin/anchorhold'
-imports_line="imports = [\"$drop_in\"] # anchorhold's install.sh, which also takes it out"
 
-root='' from=$(dirname "$0") policy='' profiles='agent ci' add_imports='' restart='' verb=''
+root='' from=$(dirname "$0") prefix=/opt/anchorhold policy='' profiles='agent ci' config='' restart='' verb=''
+main='' rendered='' address='' daemon=''
 
 refuse() {
     printf 'install.sh: %s\n' "$*" >&2
@@ -45,37 +48,83 @@ refuse() {
 
 say() { printf '%s\n' "$*"; }
 
-node() { chroot "${root:-/}" "$@"; } # runs a program of the node
+node() { PATH=$PATH${daemon:+:${daemon%/*}} chroot "${root:-/}" "$@"; } # runs a program of the node
+
+# real PATH: prints where a path of the node leads, with links followed as the node follows them.
+real() {
+    real='' rest=${1#/} hops=0
+    while [ -n "$rest" ]; do
+        part=${rest%%/*}
+        case $rest in */*) rest=${rest#*/} ;; *) rest='' ;; esac
+        case $part in
+            '' | .) continue ;;
+            ..) real=${real%/*} && continue ;;
+        esac
+        if [ ! -h "$root$real/$part" ]; then
+            real=$real/$part
+            continue
+        fi
+        hops=$((hops + 1))
+        [ "$hops" -lt 40 ] || refuse "$1 goes in circles on this node"
+        rest=$(readlink "$root$real/$part")/$rest
+        case $rest in /*) real='' ;; esac
+    done
+    say "$real"
+}
+
+set_places() { # once --root and --prefix are known
+    case $prefix in
+        /*/* | /opt) ;;
+        *) refuse "--prefix needs an absolute path of two parts or more" ;;
+    esac
+    prefix=$(real "$prefix")
+    list=$prefix/installed # "DIGEST  FILE" as sha256sum has it, and MARK  FILE, see the functions of lists
+    staged=$prefix/staged
+    unread=$prefix/unread # engines to restart: their configuration was changed
+}
+
+# has_place DIRECTORY: refuses where nothing can be written.
+has_place() {
+    place=$1
+    while [ ! -e "$root$place" ] && [ -n "$place" ]; do place=${place%/*}; done
+    if [ ! -d "$root$place/" ] || [ ! -w "$root$place/" ]; then
+        refuse "${place:-/} is read-only on this node, or no folder; $2"
+    fi
+}
 
 # ---- what anchorhold says of the engines ---------------------------------------------------------
 
-ask() { # PROGRAM [OPTION...]: keeps what it reads in the engines' configuration for asked
+ask() { # FILE: keeps what anchorhold reads in the engines' configuration; FILE is containerd's
+    file=$1
+    if [ -x "$root$staged/bin/anchorhold" ]; then
+        set -- "$staged/bin/anchorhold" --ah-state "$staged/state"
+    else
+        set -- "$prefix/bin/anchorhold"
+    fi
     # The exit status is about what the host can do.
-    node "$@" doctor --json >"$work/doctor" 2>"$work/why" || true
+    node "$@" doctor --json --config "$file" >"$work/doctor" 2>"$work/why" || true
     grep -q '^  "engines": ' "$work/doctor" ||
         refuse "anchorhold doctor gives no answer: $(head -n 1 "$work/why")"
 }
 
-# asked ENGINE WORD: prints what doctor said, a line each.
-#   runtime     NAME FILE PROGRAM of each runtime that the engine knows, and the file that names it
-#   cri_file    each file of containerd's with a section for CRI
-#   unreadable  what is wrong with a file that cannot be read
-asked() {
-    awk -v engine="$1" -v word="$2" '
+# Prints the handlers that doctor found for an engine, "NAME FILE PROGRAM" each.
+handlers() { # ENGINE
+    awk -v engine="$1" '
         function value(line) { gsub(/^[^:]*: "|^ *"|",?$/, "", line); return line }
         /^      "name": / { on = value($0) == engine }
         !on { next }
         /^      "/ { list = $1 }
-        list == "\"cri_files\":" && /^        "/ && word == "cri_file" { print value($0) }
-        list == "\"findings\":" && word == "unreadable" {
-            if (/^          "name": /) wanted = value($0) == "config_unreadable"
-            if (/^          "says": / && wanted) print value($0)
-        }
-        list != "\"runtimes\":" || word != "runtime" { next }
+        list != "\"runtimes\":" { next }
         /^          "name": / { name = value($0) }
         /^          "file": / { file = value($0) }
         /^            "/ { program = program == "" ? value($0) : program }
         /^        }/ { print name, file, program; program = "" }' "$work/doctor"
+}
+
+our_handlers() { # of containerd's, "NAME PROGRAM" each
+    handlers containerd | while read -r name _ program; do
+        case $program in "$prefix"/bin/*) say "$name $program" ;; esac
+    done | sort
 }
 
 # ---- our own files -------------------------------------------------------------------------------
@@ -87,8 +136,16 @@ is_as_we_left_it() { # FILE
         grep -qxF "$(digest "$root$1")  $1" "$root$list" 2>/dev/null
 }
 
-forget() { # FILE
-    { grep -v "  $1\$" "$root$list" || true; } >"$work/list"
+# Lines of the list with a word instead of a digest:
+#   made  DIRECTORY    it was not there before
+#   main  FILE         containerd's main file; rendered  FILE: the same, which its engine writes anew
+#   crio  FOLDER       CRI-O was told of us
+note() { grep -qxF "$1  $2" "$root$list" 2>/dev/null || printf '%s  %s\n' "$1" "$2" >>"$root$list"; }
+
+noted() { sed -n "s/^$1  //p" "$root$list" 2>/dev/null || true; } # WORD: the files that have it
+
+forget() { # MARK FILE
+    { grep -vxF "$1  $2" "$root$list" || true; } >"$work/list"
     cp "$work/list" "$root$list.new"
     mv -f "$root$list.new" "$root$list"
 }
@@ -105,218 +162,211 @@ $(cat "$2")"
 make_directory() {
     if [ -d "$root$1" ]; then return; fi
     make_directory "$(dirname "$1")"
+    note made "$1" # first, so that after a crash it is known as ours
     mkdir "$root$1"
-    printf 'made  %s\n' "$1" >>"$root$list"
 }
 
-# put FILE CONTENT [ENGINE]: replaces FILE whole or not at all, lists it as ours, and notes that ENGINE
-# has to read it.
+# put FILE CONTENT: replaces FILE whole or not at all, and lists it as ours.
 put() {
     if cmp -s "$2" "$root$1"; then return; fi
     make_directory "$(dirname "$1")"
     cp "$2" "$root$1.anchorhold-new"
     chmod 644 "$root$1.anchorhold-new"
-    printf '%s  %s\n' "$(digest "$2")" "$1" >>"$root$list" # first, so that after a crash it is known as ours
-    [ $# -lt 3 ] || say "$3" >>"$root$unread"
+    note "$(digest "$2")" "$1" # first, as above
     mv -f "$root$1.anchorhold-new" "$root$1"
+    label "$1"
     say "wrote $1"
 }
 
-# replace_main: replaces config.toml by standard input, and keeps its owner and mode.
-replace_main() {
-    cp -p "$root$main" "$root$main.anchorhold-new"
-    cat >"$root$main.anchorhold-new"
-    mv -f "$root$main.anchorhold-new" "$root$main"
-    say containerd >>"$root$unread"
+# label FILE...: gives files the SELinux labels that their places have. A program of ours runs in its
+# caller's domain with bin_t, which the node's policy has for bin and libexec below /opt.
+label() {
+    [ -e "$root/sys/fs/selinux/enforce" ] || return 0
+    if has_program restorecon; then
+        node restorecon -RF "$@"
+    elif has_program chcon; then
+        for file in "$@"; do
+            case $file in
+                "$prefix"/*) node chcon -R -t bin_t "$file" ;;
+                *) node chcon --reference "$(dirname "$file")" "$file" ;;
+            esac
+        done
+    else
+        say "SELinux is on and the node has neither restorecon nor chcon: $* keep the label they have"
+    fi
 }
 
-# ---- what the engines are told ------------------------------------------------------------------
+# ---- which file containerd reads -----------------------------------------------------------------
 
-names() { # prints the names of the handlers
-    echo anchorhold
-    for profile in $profiles; do echo "anchorhold-$profile"; done
+# Reads a command line of containerd's, a word a line. Prints "CONFIG ADDRESS", "-" for no address;
+# nothing for a call that starts no daemon.
+read_command_line() {
+    awk -v usual="$usual_main" '
+        !on { count = split($0, part, "/"); on = part[count] == "containerd"; next }
+        wanted { said[wanted] = $0; wanted = ""; next }
+        /^--?(c|config|a|address)(=|$)/ {
+            sub(/^--?/, "")
+            wanted = substr($0, 1, 1)
+            if (sub(/^[^=]*=/, "")) { said[wanted] = $0; wanted = "" }
+            next
+        }
+        /^(config|publish|oci-hook|help)$/ || /^--?(v|version|h|help)$/ { on = 0; exit }
+        END { if (on) print ("c" in said ? said["c"] : usual), ("a" in said ? said["a"] : "-") }'
 }
 
-# The profile is chosen by the name of a link, since containerd passes no arguments to a runtime.
-containerd_handlers() { # PLUGIN
-    for name in $(names); do
-        cat <<TOML
+is_of_node() { # PID: does this process have the node's root?
+    [ "$(stat -L -c %d:%i "$root/proc/$1/root/." 2>/dev/null)" = "$(stat -L -c %d:%i "$root/.")" ]
+}
 
-[plugins."$1".containerd.runtimes.$name]
-  runtime_type = "io.containerd.runc.v2"
-  pod_annotations = ["dev.anchorhold.*"]
-  container_annotations = ["dev.anchorhold.*"]
-  [plugins."$1".containerd.runtimes.$name.options]
-    BinaryName = "$prefix/bin/$name"
-TOML
-        [ -z "$systemd_cgroup" ] || echo '    SystemdCgroup = true'
+running() { # prints "CONFIG ADDRESS PROGRAM" for each containerd that runs on the node
+    for one in "$root"/proc/[0-9]*; do
+        { read -r name <"$one/comm"; } 2>/dev/null || continue
+        if [ "$name" != containerd ] || ! is_of_node "${one##*/}"; then continue; fi
+        program=$(readlink "$one/exe") || continue
+        program=${program#"$root"}
+        case $program in */containerd | */containerd' '*) program=${program%% *} ;; *) program=- ;; esac
+        tr '\0' '\n' <"$one/cmdline" | read_command_line | sed "s,\$, $program,"
+    done | sort -u
+}
+
+by_unit() { # the same of containerd's unit; "?" where its command says nothing
+    node systemctl cat containerd.service 2>/dev/null | awk '
+        /\\$/ { sub(/\\$/, " "); line = line $0; next }
+        { line = line $0; if (sub(/^ExecStart=/, "", line)) command = line; line = "" }
+        END { count = split(command, word); for (i = 1; i <= count; i++) print word[i] }' |
+        tr -d "\"'" >"$work/unit"
+    if [ -s "$work/unit" ]; then
+        said=$(read_command_line <"$work/unit")
+        say "${said:-? -} -"
+    fi
+}
+
+if_none_runs() {
+    by_unit >"$work/by-unit"
+    if [ -s "$work/by-unit" ]; then
+        cat "$work/by-unit"
+    elif [ -e "$root$usual_main" ] || [ -h "$root$usual_main" ] || has_program containerd; then
+        say "$usual_main - -"
+    fi
+    for distribution in k3s rke2; do
+        file=/var/lib/rancher/$distribution/agent/etc/containerd/config.toml
+        [ ! -e "$root$file" ] || say "$file - -"
     done
 }
 
-plugin_of() { # VERSION
-    if [ "$1" = 2 ]; then echo io.containerd.grpc.v1.cri; else echo io.containerd.cri.v1.runtime; fi
-}
-
-# containerd 1.x has no handler runc any more once its configuration names any handler.
-runc_handler() {
-    cat <<'TOML'
-
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-  runtime_type = "io.containerd.runc.v2"
-TOML
-}
-
-containerd_drop_in() { # VERSION MAJOR
-    echo "# Written by anchorhold's install.sh, which writes it anew; changes keep it from doing so."
-    echo "version = $1"
-    [ "$2" != 1 ] || runc_handler
-    containerd_handlers "$(plugin_of "$1")"
-}
-
-crio_handlers() {
-    echo "# Written by anchorhold's install.sh, which writes it anew; changes keep it from doing so."
-    for name in $(names); do
-        cat <<TOML
-
-[crio.runtime.runtimes.$name]
-runtime_path = "$prefix/bin/$name"
-runtime_type = "oci"
-TOML
-    done
-}
-
-# ---- containerd ---------------------------------------------------------------------------------
-
-# The keys read here and in has_imports stand before the first table of the file.
-config_version() {
-    sed -n -e '/^[[:space:]]*\[/q' \
-        -e 's/^[[:space:]]*version[[:space:]]*=[[:space:]]*\([0-9][0-9]*\).*/\1/p' "$root$main"
-}
-
-has_imports() {
-    sed -n -e '/^[[:space:]]*\[/q' -e '/^[[:space:]]*imports[[:space:]]*=/p' "$root$main" | grep -q .
-}
-
-# Prints what config.toml imports, absolute paths, one a line; not a relative pattern of 1.x, which
-# looks for it where it was started.
-imports() {
-    awk -v major="$major" '!on && /^[ \t]*\[/ { exit }
-        /^[ \t]*imports[ \t]*=/ { on = 1 }
-        on { sub(/#.*/, ""); text = text $0 }
-        on && /\]/ { exit }
-        END {
-            while (match(text, /["\047][^"\047]*["\047]/)) {
-                path = substr(text, RSTART + 1, RLENGTH - 2)
-                if (path ~ /^\//)
-                    print path
-                else if (major != 1 || path !~ /\*/)
-                    print "/etc/containerd/" path
-                text = substr(text, RSTART + RLENGTH)
-            }
-        }' "$root$main"
-}
-
-# Prints containerd's major version. Where containerd does not say, it is the stricter one (1) unless
-# its configuration has a version that only 2 reads.
-containerd_major() { # VERSION of the configuration, if there is one
-    said=$(node containerd --version 2>/dev/null) || said=''
-    case $said in
-        *' v2.'* | *' 2.'*) echo 2 ;;
-        *' v1.'* | *' 1.'*) echo 1 ;;
-        *) case $1 in 3 | 4) echo 2 ;; *) echo 1 ;; esac ;;
+# Sets main, and of a containerd that runs its address and program; main is empty where there is no
+# containerd.
+decide_main() {
+    running >"$work/ways"
+    if [ -n "$config" ]; then
+        grep "^$config " "$work/ways" >"$work/that" || say "$config - -" >"$work/that"
+        mv "$work/that" "$work/ways"
+    elif [ ! -s "$work/ways" ]; then
+        if_none_runs >"$work/ways"
+    fi
+    named=$(cut -d' ' -f1 "$work/ways" | sort -u | tr '\n' ' ')
+    case ${named% } in
+        '') return ;;
+        *' '*) refuse "there are several configurations of containerd: ${named% }; name the kubelet's with --config" ;;
+        *[!A-Za-z0-9_./@:+-]* | [!/]*) refuse "containerd's configuration is \"${named% }\" by its command or" \
+            "unit, which says nothing here; name the file with --config" ;;
     esac
+    read -r main address daemon <"$work/ways"
+    [ "$address" != - ] || address=''
+    [ "$daemon" != - ] || daemon=''
+    [ ! -h "$root$main" ] || [ -e "$root$(real "$main")" ] || refuse "$main is a link that leads nowhere"
+    main=$(real "$main")
+    case $main in */agent/etc/containerd/config.toml) rendered=yes ;; esac
 }
 
-# Prints where among the imports a file of ours can stand; nothing if nowhere.
-imported_place() {
-    imports | while read -r pattern; do
-        case $pattern in
-            "$drop_in") say "$drop_in" ;;
-            *'*'*/*) ;;
-            */'*.toml') say "${pattern%/*}/anchorhold.toml" ;;
-        esac
-    done | head -n 1
+# ---- an engine is told ----------------------------------------------------------------------------
+
+setup() { # PROGRAM ENGINE WORD...: `anchorhold setup ENGINE WORD...` of the installed program or the staged one
+    program=$1 engine=$2
+    shift 2
+    [ "$engine" != containerd ] || set -- --config "$main" "$@"
+    if [ "$program" != "$prefix/bin/anchorhold" ] && [ -n "$policy" ]; then
+        node "$program" --ah-policy "$staged/policy.json" setup "$engine" "$@"
+    else
+        node "$program" setup "$engine" "$@"
+    fi >"$work/said" 2>"$work/why" || refuse "$(head -n 1 "$work/why")"
 }
 
-by_hand() { # WHY FILE
-    refuse "$1; add to $2 by hand, and run this again:" "
-$(has_handler runc || runc_handler; containerd_handlers io.containerd.grpc.v1.cri)"
-}
+our_profiles() { for profile in $profiles; do printf -- '--profile %s ' "$profile"; done; }
 
-has_handler() { asked containerd runtime | grep -q "^$1 "; } # NAME
+# Prints the files that setup said it writes.
+to_write() { sed -n 's/^write \(.*[^:]\):*$/\1/p' "$work/said"; }
 
-# Has somebody added all our handlers by hand? Then no drop-in is needed.
-has_all_handlers() {
-    asked containerd runtime >"$work/runtimes"
-    for name in $(names); do
+# Are the handlers there by hand? Then setup has nothing to do, and would refuse to do it.
+is_told_by_hand() { # ENGINE
+    handlers "$1" >"$work/handlers"
+    for profile in $profiles; do
         while read -r handler file program; do
-            if [ "$handler $program" = "$name $prefix/bin/$name" ] && ! is_as_we_left_it "$file"; then
-                continue 2
-            fi
-        done <"$work/runtimes"
+            [ "$handler $program" != "anchorhold-$profile $prefix/bin/anchorhold-$profile" ] ||
+                grep -Eq '^# (BEGIN anchorhold|Written by `anchorhold setup )' "$root$file" || continue 2
+        done <"$work/handlers"
         return 1
     done
 }
 
-plan_containerd() {
-    version='' systemd_cgroup='' new_main='' line_needed='' skip_drop_in=''
-    if [ -e "$root$main" ] || [ -h "$root$main" ]; then
-        [ -f "$root$main" ] || refuse "$main is no file"
-        version=$(config_version)
-        case ${version:-1} in
-            [234]) ;;
-            *) refuse "$main has version ${version:-1}, which cannot be added to; see containerd config migrate" ;;
+# Refuses where the engine cannot be told.
+plan() { # ENGINE
+    ! is_told_by_hand "$1" || return 0
+    # shellcheck disable=SC2046 # words
+    setup "$staged/bin/anchorhold" "$1" $(our_profiles)
+    cat "$work/why" >&2
+    for file in $(to_write); do
+        has_place "$(dirname "$file")" "$file belongs there"
+        [ ! -e "$root${file%.toml}-template.toml" ] ||
+            refuse "$file is written anew from ${file%.toml}-template.toml, which would lose our lines"
+        case $file in
+            */config.toml.tmpl) [ -e "$root$file" ] || knows_base || refuse "a k3s or RKE2 older than 1.28 may" \
+                "not know the template \"base\"; make $file by hand, and run this again" ;;
         esac
-        why=$(asked containerd unreadable)
-        [ -z "$why" ] || refuse "$why"
-        if grep -q '^[[:space:]]*SystemdCgroup[[:space:]]*=[[:space:]]*true' "$root$main"; then
-            systemd_cgroup=yes
-        fi
-    fi
-    major=$(containerd_major "$version")
-    if [ -z "$version" ] || is_as_we_left_it "$main"; then
-        new_main=yes
-        [ -n "$version" ] || version=$((major + 1))
-    elif has_all_handlers; then
-        skip_drop_in=yes
-    else
-        plan_import
-    fi
-    [ "$version" != 4 ] || version=3 # a drop-in may have an older version than the file that imports it
-    containerd_drop_in "$version" "$major" >"$work/drop-in"
-    [ -n "$skip_drop_in" ] || may_write "$drop_in" "$work/drop-in"
-    [ -z "$new_main" ] || printf 'version = %s\n%s\n' "$version" "$imports_line" >"$work/main"
+    done
 }
 
-plan_import() {
-    if [ "$major" = 1 ]; then
-        other='' # the last of those that are not ours: what is added there is not replaced
-        for file in $(asked containerd cri_file); do
-            is_as_we_left_it "$file" || other=$file
-        done
-        [ -z "$other" ] || by_hand "containerd 1.x lets an imported section replace a whole one \
-(containerd issue 5837), and $other has one for CRI" "$other"
-    fi
-    if has_imports; then
-        drop_in=$(imported_place)
-        [ -n "$drop_in" ] || refuse "$main imports no directory; add \"/etc/containerd/conf.d/*.toml\" to" \
-            "its imports, and run this again"
-        return
-    fi
-    [ -n "$add_imports" ] || refuse "$main imports nothing; run this with --add-imports, or put at its" \
-        "beginning: ${imports_line%% #*}"
-    [ ! -h "$root$main" ] || refuse "$main is a link; put at the beginning of what it leads to:" \
-        "${imports_line%% #*}"
-    line_needed=yes
+knows_base() { # "k3s version v1.28.1+k3s1"
+    for program in /usr/local/bin/k3s /usr/local/bin/rke2 /opt/rke2/bin/rke2 /usr/bin/k3s /usr/bin/rke2; do
+        [ ! -x "$root$program" ] || node "$program" --version 2>/dev/null || true
+    done | grep -Eq ' version v1\.(2[89]|[3-9][0-9])\.'
 }
 
-apply_containerd() {
-    [ -n "$skip_drop_in" ] || put "$drop_in" "$work/drop-in" containerd
-    [ -z "$new_main" ] || put "$main" "$work/main" containerd
-    if [ -n "$line_needed" ]; then
-        { say "$imports_line" && cat "$root$main"; } | replace_main
-        say "added to $main: $imports_line"
-    fi
+tell() { # ENGINE
+    ! is_told_by_hand "$1" || return 0
+    # shellcheck disable=SC2046
+    setup "$prefix/bin/anchorhold" "$1" $(our_profiles)
+    ! grep -qx 'nothing to change' "$work/said" || return 0
+    directory=$(sed -n 's/^make //p' "$work/said")
+    [ -z "$directory" ] || make_directory "$directory"
+    say "$1" >>"$root$unread" # first, so that after a crash it is known
+    # shellcheck disable=SC2046
+    setup "$prefix/bin/anchorhold" "$1" $(our_profiles) --write
+    for file in $(to_write); do
+        label "$file"
+        say "wrote $file"
+    done
+    [ "$1" = containerd ] && [ -z "$rendered" ] || return 0
+    check_by_containerd && return 0
+    mv "$work/why" "$work/because"
+    setup "$prefix/bin/anchorhold" "$1" --remove
+    refuse "containerd does not know our handlers by $main and what it imports, where they are taken out again:" \
+        "$(head -n 1 "$work/because")"
+}
+
+# Has the node's containerd read its file, and looks for our handlers in what it says it has read.
+# Where it is not there, or does not say, nothing is known against the file.
+check_by_containerd() {
+    node "${daemon:-containerd}" --version >/dev/null 2>&1 || return 0
+    node "${daemon:-containerd}" --config "$main" config dump >"$work/dump" 2>"$work/why" || return 1
+    grep -q '^version = ' "$work/dump" || return 0
+    ask "$main"
+    our_handlers >"$work/wanted"
+    sed '/^imports = /d' "$work/dump" >"$root$staged/dump.toml"
+    ask "$staged/dump.toml"
+    our_handlers >"$work/known"
+    say "it dumps others" >"$work/why"
+    cmp -s "$work/wanted" "$work/known"
 }
 
 # ---- install ------------------------------------------------------------------------------------
@@ -330,17 +380,16 @@ has_program() { # NAME
 
 find_engines() {
     engines=''
-    if [ -e "$root$main" ] || has_program containerd; then engines=containerd; fi
+    decide_main
+    if [ -n "$main" ]; then engines=containerd; fi
     if [ -d "$root/etc/crio" ] || has_program crio; then engines="$engines crio"; fi
-    [ -n "$engines" ] || refuse "neither containerd nor CRI-O is on this node (for k3s and others that" \
-        "bring their own, see contrib/kubernetes/README.md)"
+    [ -n "$engines" ] || refuse "neither containerd nor CRI-O is on this node"
 }
 
 # Refuses links on the node, because seen from outside of its root they lead somewhere else.
 check_links() {
     if [ -z "$root" ]; then return; fi
-    for place in /opt /etc /etc/anchorhold /etc/containerd /etc/containerd/conf.d "$main" /etc/crio \
-        /etc/crio/crio.conf.d; do
+    for place in /etc /etc/anchorhold /etc/tmpfiles.d; do
         [ ! -h "$root$place" ] || refuse "$place is a link on this node; run this on the node, without --root"
     done
 }
@@ -352,6 +401,7 @@ check_prefix() {
     for binary in $binaries; do
         [ -x "$from/$binary" ] || refuse "$from/$binary is missing; see --from"
     done
+    has_place "$prefix" "name another place for the programs with --prefix"
 }
 
 # Puts the new programs beside the old ones and tries them there. So a hook whose libraries the node
@@ -363,6 +413,7 @@ stage() {
         cp "$from/$binary" "$root$staged/$binary"
         chmod 755 "$root$staged/$binary"
     done
+    label "$staged" # they keep it when they are moved
     [ -z "$policy" ] || cp "$policy" "$root$staged/policy.json"
     for binary in $binaries; do
         shim_or_helper "$binary" --version >/dev/null 2>"$work/why" ||
@@ -388,8 +439,8 @@ remove_staged() {
 }
 
 put_binaries() {
+    : >>"$root$list" # first, so that after a crash the folder is known as ours
     mkdir -p "$root$prefix/bin" "$root$prefix/libexec/anchorhold"
-    : >>"$root$list"
     for binary in $binaries; do
         if ! cmp -s "$root$staged/$binary" "$root$prefix/$binary"; then
             mv -f "$root$staged/$binary" "$root$prefix/$binary"
@@ -401,20 +452,39 @@ put_binaries() {
     done
 }
 
+# Prints the units that start an engine.
+units_of() { # ENGINE
+    if [ "$1" = crio ] || [ -z "$(noted rendered)" ]; then
+        say "$1"
+        return
+    fi
+    for unit in k3s k3s-agent rke2-server rke2-agent; do
+        ! node systemctl is-active --quiet "$unit" || say "$unit"
+    done
+}
+
 # Restarts the engines in $unread, also those whose restart failed in an earlier call.
 restart_engines() {
     if [ ! -s "$root$unread" ]; then return; fi
     for engine in containerd crio; do
-        if ! grep -qx "$engine" "$root$unread"; then
-            continue
-        elif [ -n "$restart" ]; then
-            node systemctl try-restart "$engine"
-            say "restarted $engine"
+        grep -qx "$engine" "$root$unread" || continue
+        units=$(units_of "$engine")
+        if [ -n "$restart" ] && [ -n "$units" ]; then
+            for unit in $units; do
+                node systemctl try-restart "$unit"
+                say "restarted $unit"
+            done
         else
-            say "restart $engine: it reads its configuration when it starts"
+            say "restart ${units:-k3s or RKE2}: it reads its configuration when it starts"
         fi
     done
     rm -f "$root$unread"
+}
+
+# The directories of contrib/systemd/anchorhold.tmpfiles.conf, now and after each boot.
+put_tmpfiles() {
+    [ -d "$root/run/brokers" ] || mkdir -m 711 "$root/run/brokers"
+    ! has_program systemd-tmpfiles || put "$tmpfiles" "$work/tmpfiles"
 }
 
 do_install() {
@@ -422,17 +492,57 @@ do_install() {
     find_engines
     check_prefix
     [ -z "$policy" ] || may_write "$policy_file" "$policy"
+    printf 'd %s 0711 root root -\n' /run/anchorhold /run/brokers >"$work/tmpfiles"
+    ! has_program systemd-tmpfiles || may_write "$tmpfiles" "$work/tmpfiles"
     stage
-    ask "$staged/bin/anchorhold" --ah-state "$staged/state"
-    case $engines in *containerd*) plan_containerd ;; esac
-    crio_handlers >"$work/crio"
-    case $engines in *crio*) may_write "$crio_drop_in" "$work/crio" ;; esac
+    ask "${main:-$usual_main}"
+    for engine in $engines; do plan "$engine"; done
     put_binaries
     [ -z "$policy" ] || put "$policy_file" "$policy"
-    case $engines in *containerd*) apply_containerd ;; esac
-    case $engines in *crio*) put "$crio_drop_in" "$work/crio" crio ;; esac
+    put_tmpfiles
+    if [ -n "$rendered" ]; then note rendered "$main"; elif [ -n "$main" ]; then note main "$main"; fi
+    case $engines in *crio*) note crio /etc/crio ;; esac
+    ask "${main:-$usual_main}"
+    for engine in $engines; do tell "$engine"; done
     restart_engines
     say "installed"
+}
+
+# ---- what is due on a node ------------------------------------------------------------------------
+
+# Runs a program in the node's namespaces, where its links, mounts and processes are. Without the
+# node's first process in sight, as `node` does.
+on_node() {
+    if [ -n "$root" ] && is_of_node 1; then
+        nsenter --target 1 --mount --net --ipc --uts --cgroup -- "$@"
+    else
+        node "$@"
+    fi
+}
+
+do_gc() {
+    [ -f "$root$list" ] || refuse "not installed"
+    on_node "$prefix/bin/anchorhold" gc
+}
+
+# A throw-away pod below each handler must leave its record.
+do_verify() {
+    [ -f "$root$list" ] || refuse "not installed"
+    [ ! -s "$root$unread" ] || refuse "an engine was not restarted since its configuration was changed"
+    find_engines
+    for engine in $engines; do
+        set -- "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        if [ "$engine" = containerd ]; then
+            [ -z "$daemon" ] || set -- "PATH=${daemon%/*}:${1#PATH=}"
+            [ -z "$address" ] ||
+                set -- "$1" "CONTAINERD_ADDRESS=$address" "CONTAINER_RUNTIME_ENDPOINT=unix://$address"
+            set -- "$@" "$prefix/bin/anchorhold" verify --config "$main" containerd
+        else
+            set -- "$@" "$prefix/bin/anchorhold" verify crio
+        fi
+        on_node env "$@" || refuse "$engine is not verified"
+    done
+    say "verified"
 }
 
 # ---- uninstall ----------------------------------------------------------------------------------
@@ -443,98 +553,110 @@ live_runs() {
     [ "$runs" = '[]' ] || node "$prefix/bin/anchorhold" runs
     # A run with egress open may have no record. containerd's shim has noted which program it calls.
     grep -ls "\"binary_name\":\"$prefix/bin/anchorhold" \
-        "$root"/run/containerd/io.containerd.runtime.v2.task/*/*/options.json || true
+        "$root"/run/containerd/io.containerd.runtime.v2.task/*/*/options.json \
+        "$root"/run/k3s/containerd/io.containerd.runtime.v2.task/*/*/options.json || true
 }
 
-# Refuses while a configuration that we cannot change still names our programs.
-check_nobody_names_us() {
-    while read -r mark file; do
-        [ "$mark" = made ] || [ "$file" = "$policy_file" ] || [ ! -e "$root$file" ] || is_as_we_left_it "$file" ||
-            refuse "$file was changed since; take it away by hand first"
-    done <"$root$list"
-    ask "$prefix/bin/anchorhold"
-    for engine in containerd crio podman docker; do
-        asked "$engine" runtime
-    done >"$work/runtimes"
-    while read -r handler file program; do
-        case $program in
-            "$prefix"/*) is_as_we_left_it "$file" || refuse "$file still names $program for $handler;" \
-                "take its handlers out by hand first" ;;
-        esac
-    done <"$work/runtimes"
+# Has setup take out what it wrote.
+untell() {
+    for file in $(noted main) $(noted rendered); do
+        main=$file
+        untell_engine containerd
+    done
+    [ -z "$(noted crio)" ] || untell_engine crio
 }
 
-remove_line() {
-    if [ ! -f "$root$main" ] || is_as_we_left_it "$main" || ! grep -qxF "$imports_line" "$root$main"; then
+untell_engine() { # ENGINE
+    say "$1" >>"$root$unread" # first, so that after a crash it is known
+    setup "$prefix/bin/anchorhold" "$1" --remove
+    if grep -qx "nothing of setup's is there" "$work/said"; then
+        sed '$d' "$root$unread" >"$work/unread"
+        cp "$work/unread" "$root$unread"
         return
     fi
-    if [ "$(head -n 1 "$root$main")" = "$imports_line" ]; then
-        tail -n +2 "$root$main" >"$work/main" # exact, even if the file has no newline at its end
-    else
-        { grep -vxF "$imports_line" "$root$main" || true; } >"$work/main"
-    fi
-    replace_main <"$work/main"
-    say "took the line out of $main"
+    for file in $(to_write); do label "$file"; done
+    sed -n 's/^write \(.*\)/took our lines out of \1/p; s/^remove /removed /p' "$work/said"
+}
+
+# Refuses while a configuration that we cannot change still names our programs. What k3s and RKE2
+# render is not looked at: it is made anew.
+check_nobody_names_us() {
+    file=$(noted main | head -n 1)
+    ask "${file:-$usual_main}"
+    for engine in containerd crio podman docker; do handlers "$engine"; done >"$work/handlers"
+    while read -r handler file program; do
+        case $program in
+            "$prefix"/*) refuse "$file still names $program for $handler; take its handlers out by hand first" ;;
+        esac
+    done <"$work/handlers"
 }
 
 remove_files() { # removes the files that are listed as ours
     cp "$root$list" "$work/listed"
     while read -r mark file; do
-        if [ "$mark" = made ]; then
-            continue
-        elif is_as_we_left_it "$file"; then
-            case $file in
-                "$policy_file") ;;
-                "$crio_drop_in") say crio >>"$root$unread" ;;
-                *) say containerd >>"$root$unread" ;;
-            esac
+        case $mark in made | main | rendered | crio) continue ;; esac
+        if is_as_we_left_it "$file"; then
             rm -f "$root$file"
             say "removed $file"
         elif [ -e "$root$file" ]; then
             say "left $file, which was changed since"
         fi
-        forget "$file"
+        forget "$mark" "$file"
     done <"$work/listed"
 }
 
+remove_programs() {
+    noted made | sort -r | while read -r directory; do
+        rmdir "$root$directory" 2>/dev/null || true # fails if somebody else uses it by now
+    done
+    rm -f "$root$prefix/bin/anchorhold" # first, as its absence says that all else was removed
+    rm -rf "$root${staged:?}" "$root${prefix:?}/bin" "$root${prefix:?}/libexec"
+    rm -f "$root$unread" "$root$list.new" "$root$list" # last, so that after a crash this goes on
+    rmdir "$root$prefix"
+    say "uninstalled"
+}
+
 do_uninstall() {
-    [ -f "$root$list" ] || { remove_staged && say "not installed" && return; }
+    remove_staged
+    [ -f "$root$list" ] || { say "not installed" && return; }
+    # An installation, or the end of this, was cut off where no engine is told of us.
+    if [ ! -e "$root$prefix/bin/anchorhold" ] && ! grep -Evq '^(made|main|rendered|crio)  ' "$root$list"; then
+        remove_programs
+        return
+    fi
     live=$(live_runs)
     [ -z "$live" ] || refuse "runs are live and need us; nothing was removed:" "
 $live"
+    untell
     check_nobody_names_us
-    remove_line
     remove_files
     restart_engines
-    grep '^made ' "$root$list" | sort -r | while read -r _ directory; do
-        rmdir "$root$directory" 2>/dev/null || true # fails if somebody else uses it by now
-    done
     live=$(live_runs) # again, as a run may have been created meanwhile
     [ -z "$live" ] || refuse "runs are live and need the programs in $prefix, which stay until you run this again:" "
 $live"
-    rm -rf "${root:?}$prefix"
-    say "uninstalled"
+    remove_programs
 }
 
 # ---- command line --------------------------------------------------------------------------------------
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --root | --from | --policy | --profiles) [ -n "${2:-}" ] || refuse "$1 needs a value" ;;
+        --root | --from | --prefix | --policy | --profiles | --config) [ -n "${2:-}" ] || refuse "$1 needs a value" ;;
     esac
     case $1 in
         --root) root=${2%/} && shift ;;
         --from) from=$2 && shift ;;
         --policy) policy=$2 && shift ;;
         --profiles) profiles=$2 && shift ;;
-        --add-imports) add_imports=yes ;;
+        --prefix) prefix=$2 && shift ;;
+        --config) config=$2 && shift ;;
         --restart) restart=yes ;;
-        install | uninstall) verb=$1 ;;
+        install | uninstall | verify | gc) verb=$1 ;;
         *) refuse "unknown argument \"$1\"; the head of this file lists what there is" ;;
     esac
     shift
 done
-[ -n "$verb" ] || refuse "say install or uninstall"
+[ -n "$verb" ] || refuse "say install, uninstall, verify or gc"
 [ "$(id -u)" = 0 ] || refuse "this needs root"
 [ -z "$policy" ] || [ -r "$policy" ] || refuse "$policy is missing"
 for profile in $profiles; do
@@ -544,4 +666,5 @@ for profile in $profiles; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+set_places
 "do_$verb"
