@@ -258,7 +258,22 @@ def _(_):
         assert volumes[mounts[root]]["hostPath"]["path"] == "/"
         labels = one["spec"]["template"]["metadata"]["labels"]
         assert one["spec"]["selector"]["matchLabels"] == labels
+        assert pod["priorityClassName"] == "system-node-critical"
+        assert all("limits" in each["resources"] for each in [step, *pod["containers"]])
     assert sorted(verbs) == ["install", "uninstall"]
+
+
+@case("a node is ready when it is verified, in a namespace that lets the installer in")
+def _(_):
+    (namespace,) = manifests("Namespace")
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    (installer,) = [one for one in manifests("DaemonSet") if "install" in one["metadata"]["name"].split("-")]
+    (tend,) = installer["spec"]["template"]["spec"]["containers"]
+    *_, script = tend["command"]
+    lines = [line.strip() for line in script.splitlines()]
+    ready = tend["readinessProbe"]["exec"]["command"][-1]
+    assert lines.index("until install verify; do sleep 30 & wait $!; done") + 1 == lines.index(f"touch {ready}")
+    assert any("install gc" in line for line in lines[lines.index(f"touch {ready}"):])
 
 
 @case("what kustomize gathers is there")
