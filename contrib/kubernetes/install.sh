@@ -37,6 +37,7 @@ policy_file=/etc/anchorhold/policy.json
 tmpfiles=/etc/tmpfiles.d/anchorhold.conf
 usual_main=/etc/containerd/config.toml
 binaries='libexec/anchorhold/anchorhold-hook libexec/anchorhold/anchorhold-relay bin/anchorhold'
+lib=libexec/anchorhold/lib # the hook's own loader and libraries, where contrib/kubernetes/bundle was run
 
 root='' from=$(dirname "$0") prefix=/opt/anchorhold policy='' profiles='agent ci' config='' restart='' verb=''
 main='' rendered='' address='' daemon=''
@@ -77,6 +78,7 @@ set_places() { # once --root and --prefix are known
         /*/* | /opt) ;;
         *) refuse "--prefix needs an absolute path of two parts or more" ;;
     esac
+    named_prefix=$prefix
     prefix=$(real "$prefix")
     list=$prefix/installed # "DIGEST  FILE" as sha256sum has it, and MARK  FILE, see the functions of lists
     staged=$prefix/staged
@@ -413,8 +415,11 @@ stage() {
         cp "$from/$binary" "$root$staged/$binary"
         chmod 755 "$root$staged/$binary"
     done
+    [ ! -d "$from/$lib" ] || cp -rL "$from/$lib" "$root$staged/$lib"
     label "$staged" # they keep it when they are moved
     [ -z "$policy" ] || cp "$policy" "$root$staged/policy.json"
+    [ ! -d "$from/$lib" ] || grep -qaF "$named_prefix/$lib/" "$from/libexec/anchorhold/anchorhold-hook" ||
+        refuse "the hook has its libraries, but not for $named_prefix; see contrib/kubernetes/bundle"
     for binary in $binaries; do
         shim_or_helper "$binary" --version >/dev/null 2>"$work/why" ||
             refuse "${binary##*/} does not run on this node: $(head -n 1 "$work/why")" \
@@ -430,7 +435,14 @@ shim_or_helper() { # BINARY WORD...
     binary=$1
     shift
     if [ -n "$policy" ] && [ "$binary" = bin/anchorhold ]; then set -- --ah-policy "$staged/policy.json" "$@"; fi
-    node "$staged/$binary" "$@"
+    if [ -d "$from/$lib" ] && [ "${binary##*/}" = anchorhold-hook ]; then # what it names is not there yet
+        for loader in "$from/$lib"/ld-*; do
+            set -- "$staged/$lib/${loader##*/}" --library-path "$staged/$lib" "$staged/$binary" "$@"
+        done
+    else
+        set -- "$staged/$binary" "$@"
+    fi
+    node "$@"
 }
 
 remove_staged() {
@@ -441,6 +453,7 @@ remove_staged() {
 put_binaries() {
     : >>"$root$list" # first, so that after a crash the folder is known as ours
     mkdir -p "$root$prefix/bin" "$root$prefix/libexec/anchorhold"
+    put_libraries # before the hook that needs them
     for binary in $binaries; do
         if ! cmp -s "$root$staged/$binary" "$root$prefix/$binary"; then
             mv -f "$root$staged/$binary" "$root$prefix/$binary"
@@ -449,6 +462,21 @@ put_binaries() {
     done
     for profile in $profiles; do
         [ -h "$root$prefix/bin/anchorhold-$profile" ] || ln -s anchorhold "$root$prefix/bin/anchorhold-$profile"
+    done
+}
+
+# A loader and a C library of two versions do not go together. So the libraries lie in a folder named
+# after their content, and a link to it changes in one step.
+put_libraries() {
+    [ -d "$from/$lib" ] || return 0
+    folder=${lib##*/}-$(cat "$root$staged/$lib"/* | sha256sum | cut -c 1-12)
+    [ -d "$root$prefix/${lib%/*}/$folder" ] || mv "$root$staged/$lib" "$root$prefix/${lib%/*}/$folder"
+    [ "$(readlink "$root$prefix/$lib")" != "$folder" ] || return 0
+    ln -sfn "$folder" "$root$staged/lib"
+    mv -fT "$root$staged/lib" "$root$prefix/$lib"
+    say "wrote $prefix/$lib"
+    for old in "$root$prefix/$lib"-*; do
+        [ "${old##*/}" = "$folder" ] || rm -rf "$old"
     done
 }
 

@@ -428,6 +428,28 @@ judge() {
 }
 judge=judge installs_and_restores "tmpfiles"
 
+# ---- a hook with its own libraries ---------------------------------------------------------------
+
+bundled "$lab/bundled" /opt/anchorhold
+bundled "$lab/astray" /usr/anchorhold
+clear_node
+configure <<<"$kubeadm"
+check "libraries for another place" refused_unchanged "but not for /opt/anchorhold" set_up --from "$lab/astray"
+judge() {
+    check "a bundled hook: it runs" contains "$(hook_says)" "usage: anchorhold-hook"
+    mv "$node/opt/anchorhold/libexec/anchorhold/lib" "$node/aside"
+    check "a bundled hook: not without its libraries" contains "$(hook_says)" "failed to run"
+    mv "$node/aside" "$node/opt/anchorhold/libexec/anchorhold/lib"
+    cp -r "$lab/bundled" "$lab/newer"
+    echo newer >"$lab/newer/libexec/anchorhold/lib/more.so"
+    check "a bundled hook: new libraries take the old ones' place" contains \
+        "$(set_up --from "$lab/newer"; ls "$node/opt/anchorhold/libexec/anchorhold/lib/")" more.so
+    check "a bundled hook: which are gone" same 1 \
+        "$(find "$node/opt/anchorhold/libexec/anchorhold" -name 'lib-*' | grep -c .)"
+    check "a bundled hook: it still runs" contains "$(hook_says)" "usage: anchorhold-hook"
+}
+judge=judge installs_and_restores "a bundled hook" --from "$lab/bundled"
+
 # ---- CRI-O --------------------------------------------------------------------------------------
 
 clear_node

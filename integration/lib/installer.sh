@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lab.sh"
 . "$here/lib/engines.sh"
 . "$here/lib/cells.sh"
-needs "${cell_needs[@]}" containerd
+needs "${cell_needs[@]}" containerd patchelf
 install_sh=$(<"$here/../contrib/kubernetes/install.sh") # before its folder may be hidden
 tmpfiles_conf=$(<"$here/../contrib/systemd/anchorhold.tmpfiles.conf")
 enter_lab
@@ -123,3 +123,17 @@ kubeadm='version = 2
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       SystemdCgroup = true'
+
+# bundled DIRECTORY PREFIX: a tree whose hook finds its loader and libraries at PREFIX alone.
+bundled() {
+    local helpers=$1/libexec/anchorhold loader
+    mkdir -p "$1/bin" "$helpers/lib"
+    cp "$lab/bin/anchorhold" "$1/bin"
+    cp "$lab/libexec/anchorhold/"* "$helpers"
+    loader=$(patchelf --print-interpreter "$helpers/anchorhold-hook")
+    { echo "$loader" && ldd "$helpers/anchorhold-hook" | awk '$2 == "=>" { print $3 }'; } |
+        xargs cp -L -t "$helpers/lib"
+    patchelf --set-interpreter "$2/libexec/anchorhold/lib/${loader##*/}" --force-rpath \
+        --set-rpath "$2/libexec/anchorhold/lib" "$helpers/anchorhold-hook"
+}
+hook_says() { chroot "$node" /opt/anchorhold/libexec/anchorhold/anchorhold-hook 2>&1; }
