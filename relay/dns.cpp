@@ -6,7 +6,7 @@
 namespace anchorhold::relay {
 namespace {
 
-constexpr size_t header_size = 12;
+constexpr size_t header_size = dns_header_size;
 constexpr size_t name_limit = 255;
 constexpr size_t record_size = 10; // type, class, TTL, length
 constexpr unsigned type_opt = 41;
@@ -64,40 +64,60 @@ void write_header(const uint8_t* query, uint8_t code, uint8_t* reply)
     reply[3] = static_cast<uint8_t>(recursion_available | (query[3] & checking_disabled) | code);
 }
 
-size_t write_opt(uint8_t* at)
-{
-    constexpr uint8_t opt[11] = {0, 0, type_opt, 1232 >> 8, 1232 & 255}; // version 0, no data
-    memcpy(at, opt, sizeof opt);
-    return sizeof opt;
-}
-
 } // namespace
 
-size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply)
+Query read_query(const uint8_t* query, size_t size, Question& question)
 {
-    constexpr uint8_t name_error = 3, not_implemented = 4;
     if (size < header_size || (query[2] & 0x80) != 0)
-        return 0;
-    if ((query[2] & 0x78) != 0) {
-        write_header(query, not_implemented, reply);
-        return header_size;
-    }
+        return Query::unanswered;
+    if ((query[2] & 0x78) != 0)
+        return Query::not_implemented;
     const bool one_question =
         number_at(query + 4) == 1 && number_at(query + 6) == 0 && number_at(query + 8) == 0;
     const size_t name_end = skip_name(query, size, header_size);
     if (!one_question || name_end == 0 || size - name_end < 4)
-        return 0;
-    const size_t end = name_end + 4;
-    const Records more = read_additional(query, size, end, number_at(query + 10));
-    if (more == Records::malformed)
-        return 0;
-    write_header(query, name_error, reply);
+        return Query::unanswered;
+    question.end = name_end + 4;
+    question.type = number_at(query + name_end);
+    question.net = number_at(query + name_end + 2);
+    const Records more = read_additional(query, size, question.end, number_at(query + 10));
+    question.with_opt = more == Records::with_opt;
+    return more == Records::malformed ? Query::unanswered : Query::question;
+}
+
+size_t begin_reply(const uint8_t* query, const Question& question, uint8_t code, uint8_t* reply)
+{
+    write_header(query, code, reply);
     reply[5] = 1;
-    memcpy(reply + header_size, query + header_size, end - header_size);
-    if (more == Records::plain)
-        return end;
+    memcpy(reply + header_size, query + header_size, question.end - header_size);
+    return question.end;
+}
+
+size_t refuse_opcode(const uint8_t* query, uint8_t* reply)
+{
+    constexpr uint8_t not_implemented = 4;
+    write_header(query, not_implemented, reply);
+    return header_size;
+}
+
+size_t add_opt(uint8_t* reply, size_t size)
+{
+    constexpr uint8_t opt[11] = {0, 0, type_opt, 1232 >> 8, 1232 & 255}; // version 0, no data
     reply[11] = 1;
-    return end + write_opt(reply + end);
+    memcpy(reply + size, opt, sizeof opt);
+    return size + sizeof opt;
+}
+
+size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply)
+{
+    Question question;
+    switch (read_query(query, size, question)) {
+    case Query::unanswered: return 0;
+    case Query::not_implemented: return refuse_opcode(query, reply);
+    case Query::question: break;
+    }
+    const size_t end = begin_reply(query, question, dns_name_error, reply);
+    return question.with_opt ? add_opt(reply, end) : end;
 }
 
 // The reply is one of refuse_name(), so the question in it is well-formed.
