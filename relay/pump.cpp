@@ -51,6 +51,7 @@ Failure Pump::add_listener(UniqueFd socket, Route& route)
     // Accepted sockets inherit the options, which saves three calls for each of them.
     if (const int number = prepare_tcp(listener.socket.get()); number != 0)
         return {.doing = doing, .number = number};
+    reset_on_close(listener.socket.get()); // when we are killed, half an answer must not look whole
     if (const int number = watch(epoll_, listener.socket.get(), EPOLLIN, listener); number != 0)
         return {.doing = doing, .number = number};
     return {};

@@ -279,6 +279,12 @@ void reset_on_close(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
+void end_on_close(int fd)
+{
+    constexpr linger whole = {0, 0};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &whole, sizeof whole);
+}
+
 void finish(Stream& stream, Verdict verdict)
 {
     free_rest(stream.up);
@@ -288,6 +294,10 @@ void finish(Stream& stream, Verdict verdict)
     if (verdict == Verdict::reset) {
         reset_on_close(stream.client.fd);
         reset_on_close(stream.broker.fd); // -1 when there is none yet
+    } else {
+        end_on_close(stream.client.fd);
+        if (stream.broker.spliceable)
+            end_on_close(stream.broker.fd);
     }
     const UniqueFd client(stream.client.fd);
     const UniqueFd broker(stream.broker.fd);

@@ -121,5 +121,8 @@ void finish(Stream& stream, Verdict verdict);
 // Makes the coming close of a TCP socket a reset, which its peer cannot take for an ordinary end.
 // Does nothing to other sockets.
 void reset_on_close(int fd);
+// Takes that back. Sockets that are accepted have it from their listener, so that their peers see a
+// reset when this process is killed.
+void end_on_close(int fd);
 
 } // namespace anchorhold::relay

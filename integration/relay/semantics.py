@@ -76,6 +76,15 @@ def _(directory):
         sender.join()
 
 
+@case("C-26 a relay that is killed resets its clients, so that half an answer does not look whole")
+def _(directory):
+    with unix_pair(directory) as pair:
+        pair.server.sendall(b"half an answ")
+        assert exactly(pair.client, 12) == b"half an answ"
+        pair.relay.kill()
+        assert read_to_reset(pair.client) == b""
+
+
 @case("C-26 a broker's abort is a reset, after all it had sent")
 def _(directory):
     # All eight present it as an ordinary end: a truncated answer that looks complete.

@@ -213,12 +213,14 @@ int __wrap_shutdown(int fd, int how)
     return 0;
 }
 
-int __wrap_setsockopt(int fd, int level, int name, const void*, socklen_t)
+int __wrap_setsockopt(int fd, int level, int name, const void* value, socklen_t size)
 {
     if (fd < 0)
         return fail(EBADF);
-    if (level == SOL_SOCKET && name == SO_LINGER)
-        file_of(fd).lingers_not = true;
+    if (level == SOL_SOCKET && name == SO_LINGER) {
+        must(size == sizeof(linger));
+        file_of(fd).lingers_not = static_cast<const linger*>(value)->l_onoff != 0;
+    }
     return 0;
 }
 

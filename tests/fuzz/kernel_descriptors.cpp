@@ -69,6 +69,7 @@ int __wrap_accept4(int fd, sockaddr*, socklen_t*, int)
     const int client = world().backlog.front();
     world().backlog.erase(world().backlog.begin());
     file_of(client).is_accepted = true;
+    file_of(client).lingers_not = file_of(fd).lingers_not;
     return client;
 }
 
