@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/probe_network.hpp"
 
+#include "hooks/gate_sockets.hpp"
+#include "hooks/net/local_routes.hpp"
+#include "hooks/net/netns.hpp"
 #include "hooks/net/veth.hpp"
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"
 #include "hooks/state/probe_cache.hpp"
 #include "hooks/state/process.hpp"
+#include "schema/rules/gate_rules.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
 
 namespace anchorhold {
 namespace {
@@ -108,6 +114,55 @@ Status filter_inside()
     return nftables.send(nft::load_inside_table(plan, nft::ExistingTable::none));
 }
 
+rules::Prefix some_handles()
+{
+    return rules::GateRules::default_handles();
+}
+
+// Plants in one more new namespace what a run with a gate has, all but the names.
+Status plant_gate()
+{
+    AH_CHECK(leave_host());
+    AH_TRY(auto route, net::Netlink::open(NETLINK_ROUTE, state::Deadline(patience)));
+    AH_TRY(const std::optional<net::Link> lo, net::find_link(route, "lo"));
+    if (!lo)
+        return fail(Code::network_setup_failed, "find lo");
+    const net::Step up = net::set_link(*lo, net::Flag::up);
+    AH_CHECK(route.send({&up, 1}));
+    AH_CHECK(route.send(net::make_v4_local(some_handles())));
+    const net::Step v6 = net::make_v6_local();
+    (void)route.send({&v6, 1}); // without IPv6 there is nothing to capture
+    AH_TRY(auto nftables, net::Netlink::open(NETLINK_NETFILTER, state::Deadline(patience)));
+    nft::InsidePlan plan{Posture::filtered, {}, 0, some_handles()};
+    plan.network.pool = rules::GateRules::default_pool();
+    plan.network.allow = {{some_handles(), {}}};
+    return nftables.send(nft::load_inside_table(plan, nft::ExistingTable::none));
+}
+
+// Connects to a handle, and looks whether the gate's listener gets it with that very address.
+Status capture()
+{
+    AH_CHECK(plant_gate());
+    AH_TRY(const GateSockets sockets, open_gate_sockets(some_handles()));
+    sockaddr_in handle = {};
+    handle.sin_family = AF_INET;
+    handle.sin_port = htons(rules::PortRange().first);
+    handle.sin_addr.s_addr = htonl(rules::lo_address(some_handles()) + 1000);
+    const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!client ||
+        ::connect(client.get(), reinterpret_cast<sockaddr*>(&handle), sizeof handle) != 0)
+        return fail_errno("connect to an address that tproxy captures", errno);
+    // On lo it is there when connect(2) returns.
+    const UniqueFd captured(::accept4(sockets.capture4.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    sockaddr_in at = {};
+    socklen_t size = sizeof at;
+    if (!captured || ::getsockname(captured.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
+        return fail_errno("accept what tproxy captured", errno);
+    if (at.sin_addr.s_addr != handle.sin_addr.s_addr || at.sin_port != handle.sin_port)
+        return fail(Code::network_setup_failed, "tproxy changes the address");
+    return {};
+}
+
 } // namespace
 
 std::string probe_network()
@@ -127,8 +182,13 @@ std::string probe_network()
     }
     if (sealed && filtered)
         filtered = filter_inside();
+    const Status gated = capture();
     state::ProbeAnswers answers;
-    answers.answers = {answer_from("can_seal", sealed), answer_from("can_filter", filtered)};
+    answers.answers = {answer_from("can_seal", sealed), answer_from("can_filter", filtered),
+                       answer_from("can_gate", gated)};
+    const bool lacks = !gated && gated.error().number == ENOENT;
+    if (lacks)
+        answers.answers.back().remedy = "use a kernel with nf_tables (inet, fib, reject, tproxy)";
     return to_json(answers);
 }
 

@@ -16,6 +16,7 @@
 #include "hooks/confine.hpp"
 #include "hooks/files/whole_file.hpp"
 #include "hooks/mounted.hpp"
+#include "hooks/net/local_routes.hpp"
 #include "hooks/network.hpp"
 #include "hooks/reach_probe.hpp"
 #include "hooks/state/original.hpp"
@@ -23,6 +24,7 @@
 #include "hooks/unplug.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
+#include "schema/rules/gate_rules.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -87,6 +89,9 @@ Status empty_namespace(const state::StateDir& state, const net::Netns& netns, Re
     if (!confined.has(verified::drop_table))
         AH_CHECK(check_nobody_elses(state, record, netns.identity));
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
+    // For look-ups of programs inside. It confines nothing, so it may fail.
+    const net::Step address = net::give_lo_an_address(rules::GateRules::default_handles());
+    (void)inside.route.send({&address, 1});
     take_over(confined, record);
     return {};
 }

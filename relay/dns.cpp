@@ -121,23 +121,23 @@ size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply)
 }
 
 // The reply is one of refuse_name(), so the question in it is well-formed.
-bool refused_question(const uint8_t* reply, size_t size, Question& question)
+bool refused_question(const uint8_t* reply, size_t size, AskedName& asked)
 {
     constexpr unsigned type_a = 1, type_aaaa = 28;
     if (size <= header_size)
         return false; // NOTIMP, without a question, or no reply
     size_t at = header_size;
-    question.size = 0;
+    asked.size = 0;
     for (size_t label = reply[at]; label != 0; label = reply[at]) {
-        if (question.size != 0)
-            question.name[question.size++] = '.';
+        if (asked.size != 0)
+            asked.name[asked.size++] = '.';
         for (size_t end = ++at + label; at < end; ++at)
-            question.name[question.size++] = rules::listed_byte(reply[at]);
+            asked.name[asked.size++] = rules::listed_byte(reply[at]);
     }
     const unsigned type = number_at(reply + at + 1);
-    question.type = type == type_a      ? rules::QuestionType::a
-                    : type == type_aaaa ? rules::QuestionType::aaaa
-                                        : rules::QuestionType::other;
+    asked.type = type == type_a      ? rules::QuestionType::a
+                 : type == type_aaaa ? rules::QuestionType::aaaa
+                                     : rules::QuestionType::other;
     return true;
 }
 

@@ -49,12 +49,12 @@ size_t add_opt(uint8_t* reply, size_t size);
 size_t refuse_name(const uint8_t* query, size_t size, uint8_t* reply);
 
 // What was asked. The name is its labels with dots between them, in bytes of listed_byte().
-struct Question {
+struct AskedName {
     char name[rules::longest_listed];
     uint8_t size; // 0: the root
     rules::QuestionType type;
 };
 // Returns whether `reply` says that a name does not exist, and then what was asked.
-bool refused_question(const uint8_t* reply, size_t size, Question& question);
+bool refused_question(const uint8_t* reply, size_t size, AskedName& asked);
 
 } // namespace anchorhold::relay

@@ -44,7 +44,7 @@ void DnsServer::open(int epoll, NameCounts& names)
 size_t DnsServer::refuse(const uint8_t* query, size_t size, uint8_t* reply)
 {
     const size_t reply_size = refuse_name(query, size, reply);
-    Question question;
+    AskedName question;
     if (refused_question(reply, reply_size, question))
         names_->count(question);
     return reply_size;

@@ -36,7 +36,7 @@ void NameCounts::open(int fd)
 }
 
 // Returns the counts of the name, which is added if there is room.
-uint32_t* NameCounts::counts_of(const Question& question)
+uint32_t* NameCounts::counts_of(const AskedName& question)
 {
     auto* const header = reinterpret_cast<NamesHeader*>(table_);
     uint8_t* const entries = table_ + sizeof(NamesHeader);
@@ -61,7 +61,7 @@ uint32_t* NameCounts::counts_of(const Question& question)
     return entry->asked;
 }
 
-void NameCounts::count(const Question& question)
+void NameCounts::count(const AskedName& question)
 {
     if (table_ != nullptr && question.size > 0)
         add_one(counts_of(question)[static_cast<size_t>(question.type)]);

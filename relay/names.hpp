@@ -19,10 +19,10 @@ public:
     // Takes over `fd` if it is such a file. Any other descriptor is left alone, as it is not ours,
     // and nothing is counted.
     void open(int fd);
-    void count(const Question& question);
+    void count(const AskedName& question);
 
 private:
-    uint32_t* counts_of(const Question& question);
+    uint32_t* counts_of(const AskedName& question);
 
     uint8_t* table_ = nullptr;
     // What the header says of the entries is never read back.

@@ -13,13 +13,13 @@
 namespace anchorhold::relay {
 namespace {
 
-constexpr size_t scratch_size = 256 << 10;
 constexpr size_t least_bulk = 64 << 10;    // bytes of a read, from which a pipe is tried
 constexpr size_t least_in_pipe = 16 << 10; // bytes of a splice, from which it is tried again
 constexpr int reads_per_turn = 4;          // a mebibyte, then others get their turn
 constexpr uint32_t early_stops = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr size_t kept_scratch = 16 << 10;
-alignas(4096) char scratch[scratch_size];
+alignas(4096) char scratch[whole_read];
+size_t read_size = whole_read; // of this turn
 size_t used_scratch = 0;
 
 enum class Step : uint8_t {
@@ -34,14 +34,14 @@ enum class Step : uint8_t {
 // early.
 ssize_t receive(Side& from)
 {
-    iovec part = {scratch, sizeof scratch};
+    iovec part = {scratch, read_size};
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     const ssize_t size = recvmsg(from.fd, &message, 0);
     if (size > static_cast<ssize_t>(used_scratch))
         used_scratch = static_cast<size_t>(size);
-    const bool is_short = size >= 0 && static_cast<size_t>(size) < sizeof scratch;
+    const bool is_short = size >= 0 && static_cast<size_t>(size) < read_size;
     if (is_short && message.msg_flags == 0 && (from.seen & early_stops) == 0)
         from.readable = false;
     return size;
@@ -181,7 +181,8 @@ Step step(Flow& flow, Side& from, Side& to)
         return flow.piped ? drain(flow, to) : push_rest(flow, to);
     if (flow.ended || !from.readable)
         return Step::idle;
-    return flow.bulk && !flow.dropping ? pass(flow, from, to) : copy(flow, from, to);
+    const bool by_pipe = flow.bulk && !flow.dropping && read_size == whole_read;
+    return by_pipe ? pass(flow, from, to) : copy(flow, from, to);
 }
 
 // Stops the flow to a broker that takes nothing more. At this moment only the kernel knows whether
@@ -229,8 +230,9 @@ void note(Side& side, uint32_t events)
         side.writable = true;
 }
 
-Verdict advance(Stream& stream)
+Verdict advance(Stream& stream, size_t most)
 {
+    read_size = most;
     if ((stream.client.seen & EPOLLERR) != 0)
         return Verdict::reset; // the client reset; the broker is closed at once
     if ((stream.broker.seen & EPOLLHUP) != 0)

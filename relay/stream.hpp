@@ -108,8 +108,11 @@ enum class Verdict : uint8_t {
 // Records what an event said.
 void note(Side& side, uint32_t events);
 
-// Moves what can be moved.
-Verdict advance(Stream& stream);
+constexpr size_t whole_read = 256 << 10;
+
+// Moves what can be moved. Reads at most `most` bytes at a time, so a flow whose receiver has
+// stalled holds no more than that.
+Verdict advance(Stream& stream, size_t most = whole_read);
 
 // Watches the sides that take no bytes now, so that an event tells when they do again. To be called
 // before waiting. Returns 0 or an errno.

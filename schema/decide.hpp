@@ -15,6 +15,7 @@ struct HostCaps {
     // The reason why it cannot filter: "ip_forward is 0 and read-only". g++ warns of a designated
     // initializer that leaves this member out, unless it has an initializer itself.
     std::string no_filter = {}; // NOLINT(readability-redundant-member-init)
+    bool can_gate = false;      // a transparent socket gets what is sent to any address
     friend bool operator==(const HostCaps&, const HostCaps&) = default;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that loads, reads back and drops the tables of one run in the namespace it is called
 // in, for integration/hooks/tables.sh:
-//   tables inside|host|drop|denied|bench [WORD=VALUE...]
+//   tables inside|plant|host|drop|denied|bench [WORD=VALUE...]
+// integration/gate plants by it what a run with a gate has inside.
+#include "hooks/net/local_routes.hpp"
 #include "hooks/nft/host_table.hpp"
 #include "hooks/nft/inside_table.hpp"
 
@@ -9,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +28,7 @@ namespace {
 struct Asked {
     HostRun run{"000000000001", Posture::sealed, Technique::veth, {}};
     std::uint32_t link = 0;
+    std::optional<Prefix> handles;
     int runs = 0;
 };
 
@@ -67,6 +71,10 @@ bool read(Asked& asked, std::string_view word, const std::string& value)
         network.guest.push_back(prefix());
     else if (word == "link")
         asked.link = static_cast<std::uint32_t>(std::stoi(value));
+    else if (word == "handles")
+        asked.handles = prefix();
+    else if (word == "pool")
+        network.pool = prefix();
     else if (word == "runs")
         asked.runs = std::stoi(value);
     else
@@ -96,7 +104,7 @@ int compare(const std::vector<std::string>& planned, const std::vector<std::stri
 
 int inside(Netlink& kernel, const Asked& asked)
 {
-    const InsidePlan plan{asked.run.posture, asked.run.network, asked.link};
+    const InsidePlan plan{asked.run.posture, asked.run.network, asked.link, asked.handles};
     const auto planned = expected_inside(plan);
     if (!planned)
         return complain(planned.error());
@@ -109,6 +117,17 @@ int inside(Netlink& kernel, const Asked& asked)
         return complain(seen.error());
     const int ours = compare(planned->ours, seen->ours);
     return compare(planned->elements, seen->elements) + ours;
+}
+
+int plant(Netlink& kernel, const Asked& asked)
+{
+    auto route = Netlink::open(NETLINK_ROUTE, Deadline(std::chrono::seconds(20)));
+    if (!route)
+        return complain(route.error());
+    std::vector<Step> steps = make_v4_local(*asked.handles);
+    steps.push_back(make_v6_local());
+    const auto sent = route->send(steps);
+    return sent ? inside(kernel, asked) : complain(sent.error());
 }
 
 int host(Netlink& kernel, const Asked& asked)
@@ -195,6 +214,8 @@ int act(Netlink& kernel, std::string_view verb, const Asked& asked)
     };
     if (verb == "inside")
         return inside(kernel, asked);
+    if (verb == "plant" && asked.handles)
+        return plant(kernel, asked);
     if (verb == "host")
         return host(kernel, asked);
     if (verb == "drop") {

@@ -70,7 +70,7 @@ auto away(std::string_view doing, Enter enter, Visit visit) -> decltype(visit())
         &trip));
     if (!trip.found)
         return fail_errno(doing, trip.refusal);
-    return *std::move(trip.found);
+    return std::move(*trip.found);
 }
 
 } // namespace
@@ -103,6 +103,13 @@ Result<Conversations> talk_inside(const Netns& netns, const state::Deadline& dea
             return Conversations{std::move(route), Netlink::open(NETLINK_NETFILTER, deadline),
                                  Netlink::open(NETLINK_SOCK_DIAG, deadline)};
         });
+}
+
+Status visit_inside(const Netns& netns, const std::function<Status()>& visit)
+{
+    return away(
+        "enter the container's network namespace",
+        [&netns] { return ::setns(netns.fd.get(), CLONE_NEWNET); }, [&visit] { return visit(); });
 }
 
 Result<UniqueFd> socket_inside(const Netns& netns)

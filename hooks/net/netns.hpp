@@ -9,6 +9,7 @@
 #include "schema/record.hpp"
 #include "schema/unique_fd.hpp"
 
+#include <functional>
 #include <sys/types.h>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct Conversations {
 };
 // Opens the conversations in that namespace.
 Result<Conversations> talk_inside(const Netns& netns, const state::Deadline& deadline);
+
+// Has `visit` done in that namespace, by a child that shares our memory and descriptors: what it
+// opens is ours. It must not wait.
+Status visit_inside(const Netns& netns, const std::function<Status()>& visit);
 
 // Opens a non-blocking tcp socket in that namespace.
 Result<UniqueFd> socket_inside(const Netns& netns);

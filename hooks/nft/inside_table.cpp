@@ -15,9 +15,8 @@
 // How it works, by posture:
 //
 // 1. Severed and relayed. Docker's resolver listens at 127.0.0.11 inside the namespace and answers
-//    from the host, so that address is refused. Packets that may not leave are refused at once, so
-//    that clients do not wait. Nothing is accepted because it is established: severed means no
-//    answers either.
+//    from the host, so that address is refused. Packets that may not leave are refused at once.
+//    Nothing is accepted because it is established: severed means no answers either.
 // 2. The postrouting chain is needed, and does not just repeat output. An engine's table may have a
 //    DNAT rule on output. A packet for lo is then routed again and leaves by another link, but the
 //    filter on output still sees lo (measured).
@@ -46,7 +45,6 @@
 #include "hooks/nft/rule.hpp"
 #include "schema/rules/always_denied.hpp"
 
-#include <array>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 
@@ -57,8 +55,6 @@
 
 namespace anchorhold::nft {
 namespace {
-
-using namespace nft;
 
 constexpr Table table = {NFPROTO_INET};
 constexpr std::uint32_t loopback_index = 1;
@@ -374,8 +370,13 @@ std::vector<net::Step> load_inside_table(const InsidePlan& plan, ExistingTable s
     if (standing == ExistingTable::ours)
         steps.push_back(remove_table(table));
     steps.push_back(add_table(table, Making::exclusive));
-    add_chains(steps, plan);
-    append(steps, plan.posture == Posture::filtered ? filtered_rules(plan) : narrow_rules(plan));
+    if (plan.handles) {
+        append(steps, fill_gate_table(*plan.handles, plan.network));
+    } else {
+        add_chains(steps, plan);
+        const bool wide = plan.posture == Posture::filtered;
+        append(steps, wide ? filtered_rules(plan) : narrow_rules(plan));
+    }
     steps.push_back(commit());
     return steps;
 }

@@ -7,6 +7,7 @@
 #include "hooks/nft/ruleset_text.hpp"
 #include "schema/posture.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace anchorhold::nft {
@@ -15,6 +16,9 @@ struct InsidePlan {
     Posture posture = Posture::severed; // never open
     rules::Network network;             // for sealed and filtered; it has no subnet in place
     std::uint32_t link = 0;             // for sealed: the index of the container's end
+    // The addresses that mean names, of a filtered run that is served by a gate. Its `network` is
+    // of gate_network().
+    std::optional<rules::Prefix> handles = {};
 };
 
 enum class ExistingTable : std::uint8_t {
@@ -25,6 +29,8 @@ enum class ExistingTable : std::uint8_t {
 const nft::Table& inside_table();
 // Loads the table in one nftables transaction, begin and end included.
 std::vector<net::Step> load_inside_table(const InsidePlan& plan, ExistingTable standing);
+// Makes what is in the table of a run that is served by a gate (gate_table.cpp).
+std::vector<net::Step> fill_gate_table(const rules::Prefix& handles, const rules::Network& network);
 // Returns the ruleset that must be read back afterwards.
 Result<Ruleset> expected_inside(const InsidePlan& plan);
 

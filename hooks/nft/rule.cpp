@@ -282,6 +282,40 @@ net::Step Rule::masquerade()
     return finish("masquerade");
 }
 
+Rule& Rule::load(std::uint32_t to, const void* data, std::uint32_t size)
+{
+    nftnl_expr* const value = add("immediate");
+    nftnl_expr_set_u32(value, NFTNL_EXPR_IMM_DREG, to);
+    nftnl_expr_set(value, NFTNL_EXPR_IMM_DATA, data, size);
+    return *this;
+}
+
+net::Step Rule::capture(Ip ip, std::span<const std::uint8_t> address, std::uint16_t port)
+{
+    load(NFT_REG_1, address.data(), static_cast<std::uint32_t>(address.size()));
+    load(NFT_REG_2, &port, sizeof port);
+    nftnl_expr* const capture = add("tproxy");
+    nftnl_expr_set_u32(capture, NFTNL_EXPR_TPROXY_FAMILY,
+                       ip == Ip::v4 ? NFPROTO_IPV4 : NFPROTO_IPV6);
+    nftnl_expr_set_u32(capture, NFTNL_EXPR_TPROXY_REG_ADDR, NFT_REG_1);
+    nftnl_expr_set_u32(capture, NFTNL_EXPR_TPROXY_REG_PORT, NFT_REG_2);
+    return verdict(NF_ACCEPT, nullptr, "capture");
+}
+
+net::Step Rule::set_source_port(std::uint16_t port)
+{
+    constexpr std::uint32_t udp_checksum = 6; // RFC 768
+    load(NFT_REG_1, &port, sizeof port);
+    nftnl_expr* const write = add("payload");
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_SREG, NFT_REG_1);
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_TRANSPORT_HEADER);
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_OFFSET, 0);
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_LEN, sizeof port);
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_CSUM_TYPE, NFT_PAYLOAD_CSUM_INET);
+    nftnl_expr_set_u32(write, NFTNL_EXPR_PAYLOAD_CSUM_OFFSET, udp_checksum);
+    return finish("set the source port");
+}
+
 net::Step Rule::remember(const std::string& set)
 {
     nftnl_expr* const update = add("dynset");

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -59,8 +60,13 @@ public:
     net::Step reset();                   // refuses a tcp connection at once
     net::Step reject(std::uint8_t code); // NFT_REJECT_ICMPX_ADMIN_PROHIBITED
     net::Step masquerade();
-    net::Step remember(const std::string& set); // adds the key, if there is room; then goes on
-    net::Step end();                            // no verdict: the packet goes on
+    // Gives the packet to the socket that listens there (network byte order), and accepts it. The
+    // socket sees the address that the packet was sent to. Without such a socket the packet goes on
+    // to the next rule.
+    net::Step capture(Ip ip, std::span<const std::uint8_t> address, std::uint16_t port);
+    net::Step set_source_port(std::uint16_t port); // network byte order; the packet goes on
+    net::Step remember(const std::string& set);    // adds the key, if there is room; then goes on
+    net::Step end();                               // no verdict: the packet goes on
 
 private:
     struct Free {
@@ -72,6 +78,7 @@ private:
     Rule& compare(std::uint32_t operation, const void* data, std::uint32_t size);
     Rule& payload(std::uint32_t base, std::uint32_t offset, std::uint32_t size, std::uint32_t to);
     Rule& version(Ip ip);
+    Rule& load(std::uint32_t to, const void* data, std::uint32_t size);
     net::Step verdict(std::int32_t number, const char* chain, std::string_view word);
     net::Step finish(std::string_view word) const;
 

@@ -328,7 +328,8 @@ HostCaps caps_of(const std::vector<ProbeAnswer>& answers)
     HostCaps caps{.can_isolate = says_yes("can_isolate"),
                   .can_relay = says_yes("can_relay"),
                   .can_seal = says_yes("can_seal"),
-                  .can_filter = says_yes("can_filter")};
+                  .can_filter = says_yes("can_filter"),
+                  .can_gate = says_yes("can_gate")};
     for (const ProbeAnswer& one : answers) {
         if (one.name == "can_filter" && !one.yes) {
             caps.no_filter = one.step + (one.number == 0 ? "" : ": ") +

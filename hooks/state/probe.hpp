@@ -36,8 +36,8 @@ enum class Freshness : std::uint8_t {
 };
 // Says whether an errno tells of this moment or of our process, and not of the host.
 bool is_circumstance(int number);
-// The probes that need netlink: can_seal and can_filter. The shim, which has no netlink, asks the
-// hook.
+// The probes that need netlink: can_seal, can_filter and can_gate. The shim, which has no netlink,
+// asks the hook.
 using AskNetwork = std::function<std::vector<ProbeAnswer>()>;
 // The programs that the answers are about. Another file in the place of one makes them stale.
 struct ProbedFiles {

@@ -251,6 +251,12 @@ def eventually(condition, what):
 # ---- both ends ----------------------------------------------------------------------------------
 
 
+def _family_of(path):
+    if isinstance(path, str):
+        return socket.AF_UNIX
+    return socket.AF_INET6 if ":" in path[0] else socket.AF_INET
+
+
 class Broker:
     """Listens at a path, or a (host, port), and serves each connection in a thread; what went wrong
     there is raised at the end of the block. With serve=None the test accepts by itself."""
@@ -260,7 +266,7 @@ class Broker:
         self.errors = []
         self.connections = 0
         self.threads = []
-        self.listener = socket.socket(socket.AF_UNIX if isinstance(path, str) else socket.AF_INET)
+        self.listener = socket.socket(_family_of(path))
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(path)
         self.listener.listen(backlog)
@@ -274,7 +280,7 @@ class Broker:
             except Exception as error:  # raised again in __exit__
                 self.errors.append(error)
 
-        self.threads.append(threading.Thread(target=guarded))
+        self.threads.append(threading.Thread(target=guarded, daemon=True))  # a failed case ends too
         self.threads[-1].start()
 
     def _accept(self, serve):

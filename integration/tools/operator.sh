@@ -95,7 +95,7 @@ check "once" same "" "$("$runtime" gc)"
 # ---- doctor -------------------------------------------------------------------------------------
 
 check "doctor finds this host fit" same \
-    '{"can_filter":true,"can_isolate":true,"can_relay":true,"can_seal":true,"forwarding":false}' \
+    '{"can_filter":true,"can_gate":true,"can_isolate":true,"can_relay":true,"can_seal":true,"forwarding":false}' \
     "$("$runtime" doctor --json | jq -c '[.probes[] | {(.name): .yes}] | add')"
 check "what it does not forward is said, and is no fault" same "0 ip_forward is 0; set net.ipv4.ip_forward=1" \
     "$(said=$("$runtime" doctor); echo "$? $(grep -o 'ip_forward is 0; [^,]*' <<<"$said")")"

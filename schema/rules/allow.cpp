@@ -3,6 +3,7 @@
 
 #include "schema/endpoint.hpp"
 #include "schema/json/comma_list.hpp"
+#include "schema/rules/gate_words.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,14 +15,14 @@ constexpr std::uint16_t every_port = 65535;
 
 std::vector<PortRange> default_ports(ListKind kind)
 {
-    if (kind == ListKind::allow)
+    if (kind != ListKind::deny)
         return {PortRange{}};
     return {{1, every_port, false}, {1, every_port, true}};
 }
 
 std::vector<PortRange> one_range(std::uint16_t first, std::uint16_t last, ListKind kind)
 {
-    if (kind == ListKind::allow)
+    if (kind != ListKind::deny)
         return {{first, last, false}};
     return {{first, last, false}, {first, last, true}};
 }
@@ -142,7 +143,11 @@ Result<AllowRule> read_rule(json::View value, ListKind kind)
         return rule;
     }
     AH_CHECK(value.object());
-    AH_CHECK(value.only({"to", "ports", "except"}));
+    if (kind == ListKind::gate) {
+        AH_CHECK(value.only({"to", "ports", "except", "tls", "within"}));
+    } else {
+        AH_CHECK(value.only({"to", "ports", "except"}));
+    }
     const auto to = value.find("to");
     if (!to)
         return std::unexpected(value.wrong("has no \"to\""));
@@ -160,6 +165,7 @@ Result<AllowRule> read_rule(json::View value, ListKind kind)
             return std::unexpected(except->wrong("has no place in a deny list"));
         AH_TRY(rule.except, read_except(*except, rule.to));
     }
+    AH_CHECK(read_gate_words(value, rule));
     return rule;
 }
 
@@ -257,7 +263,7 @@ std::vector<PortRange> ports_left(const AllowRule& rule, const std::vector<Allow
 }
 
 // Returns which bound of a list is exceeded, like "more than 256 names"; empty: none.
-std::string excess_of(const std::vector<AllowRule>& rules)
+std::string excess_of(const std::vector<AllowRule>& rules, ListKind kind)
 {
     std::size_t names = 0;
     std::size_t parts = 0;
@@ -265,7 +271,7 @@ std::string excess_of(const std::vector<AllowRule>& rules)
         names += std::holds_alternative<NamePattern>(rule.to) ? 1 : 0;
         parts += rule.ports.size() + rule.except.size();
     }
-    if (names > most_names)
+    if (names > most_names && kind != ListKind::gate)
         return "more than " + std::to_string(most_names) + " names";
     if (parts > most_parts)
         return "more than " + std::to_string(most_parts) + " ports and exceptions";
@@ -309,7 +315,7 @@ Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
         AH_TRY(AllowRule rule, read_rule(item, kind));
         rules.push_back(std::move(rule));
     }
-    if (const std::string excess = excess_of(rules); !excess.empty())
+    if (const std::string excess = excess_of(rules, kind); !excess.empty())
         return std::unexpected(array.wrong("has " + excess));
     return rules;
 }
@@ -329,7 +335,7 @@ Result<std::vector<AllowRule>> parse_allow(std::string_view text)
         AH_TRY(AllowRule rule, parse_rule(entry, ListKind::allow, Code::invalid_request));
         rules.push_back(std::move(rule));
     }
-    if (const std::string excess = excess_of(rules); !excess.empty())
+    if (const std::string excess = excess_of(rules, ListKind::allow); !excess.empty())
         return fail(Code::invalid_request, excess);
     return rules;
 }

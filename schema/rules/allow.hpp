@@ -18,10 +18,21 @@ struct PortRange {
     friend bool operator==(const PortRange&, const PortRange&) = default;
 };
 
+// What the gate makes of a TLS ClientHello on a connection to a name. A connection that is not TLS
+// passes in any case.
+enum class Tls : std::uint8_t {
+    same_name, // the server name in it must be the name; one without a server name passes
+    no_ech,    // the same, and it must have no Encrypted Client Hello, which may hide another name
+    any,       // it is not looked at
+};
+
 struct AllowRule {
     Destination to;
     std::vector<PortRange> ports; // never empty
     std::vector<Prefix> except;   // strictly inside `to`, which is then a Prefix
+    Tls tls = Tls::same_name;     // only of a name, and only the gate asks
+    // The private ranges to which the name may lead. Only of a name, and only the gate asks.
+    std::vector<Prefix> within = {};
     friend bool operator==(const AllowRule&, const AllowRule&) = default;
 };
 
@@ -36,11 +47,17 @@ constexpr std::size_t most_names = 256; // most names of a list: each one has to
 
 // The kind of list decides what a rule without ports or protocol means. In an allow list no port
 // means tcp 443, and no protocol means tcp. In a deny list they mean every port and both protocols.
-enum class ListKind : std::uint8_t { allow, deny };
+enum class ListKind : std::uint8_t {
+    allow,
+    deny,
+    gate, // an allow list as the gate is told it: a name may have "tls" and "within"
+};
 
 // Reads an array whose entries are texts, like "github.com", "pypi.org:443" and
 // "[2001:db8::/32]:443", or objects, like
 // {"to":"10.1.0.0/16","ports":[{"port":5432,"endPort":5439,"protocol":"TCP"}],"except":[...]}.
+// "tls" is "same-name", "no-ech" or "any"; "within" is an array of ranges. The gate's own list has
+// no bound on names, because none of them is resolved before it is asked for.
 // Refuses (invalid_request) a wrong entry with its place, and a list over the bounds above.
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind);
 // Reads an annotation's value: that array, or the short form "github.com, pypi.org:443". Refuses

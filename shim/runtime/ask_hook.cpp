@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::size_t most_lines = std::size_t{1} << 20; // bytes
 
-// Returns both answers as unknown, with the reason and what to do.
-std::vector<state::ProbeAnswer> two_noes(const std::string& step)
+// Returns the answers as unknown, with the reason and what to do.
+std::vector<state::ProbeAnswer> all_noes(const std::string& step)
 {
     constexpr const char* remedy = "install the anchorhold-hook of this version";
     return {{.name = "can_seal", .step = step, .remedy = remedy, .unknown = true},
-            {.name = "can_filter", .step = step, .remedy = remedy, .unknown = true}};
+            {.name = "can_filter", .step = step, .remedy = remedy, .unknown = true},
+            {.name = "can_gate", .step = step, .remedy = remedy, .unknown = true}};
 }
 
 // Runs `anchorhold-hook VERB` for that run; its first line of output becomes the error.
@@ -66,10 +67,10 @@ std::vector<state::ProbeAnswer> ask_network(const std::string& hook)
 {
     const auto caught = run_quietly(hook, {"probe"});
     if (!caught)
-        return two_noes(caught.error().what);
+        return all_noes(caught.error().what);
     auto answers = state::parse_probe_answers(caught->text);
     if (caught->status != 0 || !answers)
-        return two_noes("the hook's probe answered with status " + std::to_string(caught->status));
+        return all_noes("the hook's probe answered with status " + std::to_string(caught->status));
     return std::move(answers->answers);
 }
 

@@ -10,7 +10,7 @@
 
 namespace anchorhold::runtime {
 
-// Returns the answers can_seal and can_filter. Both are unknown when the hook cannot be
+// Returns the answers can_seal, can_filter and can_gate. They are unknown when the hook cannot be
 // asked.
 std::vector<state::ProbeAnswer> ask_network(const std::string& hook);
 

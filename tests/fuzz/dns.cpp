@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     must((reply[2] & 0x80) != 0 && (reply[3] & 0x0f) != 0);
     if (reply_size > 12) // the question comes back as it was asked
         must(std::equal(data + 12, data + 17, reply + 12));
-    relay::Question question = {};
+    relay::AskedName question = {};
     must(relay::refused_question(reply, reply_size, question) == (reply_size > 12));
     must(question.size <= sizeof question.name);
     std::uint8_t again[relay::dns_reply_limit];

@@ -106,7 +106,7 @@ TEST_CASE("what was asked is told in bytes that a rule's name may hold")
 {
     const auto asked = [](const std::string& question) {
         const std::string reply = reply_to("ab\1\0"s + counts + question);
-        Question found = {};
+        AskedName found = {};
         REQUIRE(
             refused_question(reinterpret_cast<const uint8_t*>(reply.data()), reply.size(), found));
         return std::string(found.name, found.size) + " " +
@@ -122,7 +122,7 @@ TEST_CASE("what was asked is told in bytes that a rule's name may hold")
         longest += "\x3f"s + std::string(63, 'a');
     longest += "\x3d"s + std::string(61, 'b');
     CHECK(asked(longest + "\0\0\1\0\1"s).size() == rules::longest_listed + 2);
-    Question none = {};
+    AskedName none = {};
     CHECK_FALSE(refused_question(nullptr, 0, none));
     const std::string notimp = reply_to("ab\x11\0"s + counts + question);
     REQUIRE(notimp.size() == 12);

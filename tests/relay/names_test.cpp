@@ -35,7 +35,7 @@ struct File {
     }
     void ask(const std::string& name, QuestionType type = QuestionType::a)
     {
-        Question question = {};
+        AskedName question = {};
         std::memcpy(question.name, name.data(), name.size());
         question.size = static_cast<uint8_t>(name.size());
         question.type = type;
