@@ -33,6 +33,7 @@ struct EndpointPlace {
 struct RunPaths {
     std::string hook;  // absolute path of anchorhold-hook
     std::string relay; // absolute path of anchorhold-relay
+    std::string gate;  // absolute path of anchorhold-gate
     // For the relay's bind mount: the flags that its filesystem has.
     std::vector<std::string> relay_mount_options;
     std::string state_dir; // "/run/anchorhold"

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <limits>
 
 namespace anchorhold {
 namespace {
@@ -68,14 +67,6 @@ constexpr std::array<Members<std::int64_t>, 4> numbers{{
     {"owner", &Record::owner},
 }};
 
-// Returns the number as a signed one, as JSON has no unsigned integers. Nothing that we count comes
-// near the end of the signed ones.
-std::int64_t signed_of(std::uint64_t number)
-{
-    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-    return static_cast<std::int64_t>(std::min(number, most));
-}
-
 template <typename Table>
 void write_texts(json::Writer& out, const Table& table, const Record& from)
 {
@@ -115,11 +106,8 @@ void write_circumstances(json::Writer& out, const Record& record)
     if (record.netns)
         out.member("netns", record.netns->text());
     for (const auto& [name, member] : processes) {
-        const ProcessIdentity& process = record.*member;
-        if (process == ProcessIdentity{})
-            continue;
-        out.key(name).begin_object().key("pid").integer(process.pid);
-        out.key("start").integer(signed_of(process.start)).end_object();
+        if (record.*member != ProcessIdentity{})
+            write_process(out.key(name), record.*member);
     }
     if (!record.seen.empty())
         out.member("seen", record.seen);
@@ -127,14 +115,6 @@ void write_circumstances(json::Writer& out, const Record& record)
         if (record.*member != 0)
             out.key(name).integer(record.*member);
     }
-}
-
-Result<std::uint64_t> read_count(json::View at)
-{
-    AH_TRY(const std::int64_t number, at.integer());
-    if (number < 0)
-        return std::unexpected(at.expected("a count"));
-    return static_cast<std::uint64_t>(number);
 }
 
 Result<std::vector<std::string>> read_list(json::View array)
@@ -146,19 +126,6 @@ Result<std::vector<std::string>> read_list(json::View array)
         texts.push_back(std::move(text));
     }
     return texts;
-}
-
-Result<ProcessIdentity> read_process(json::View object)
-{
-    AH_CHECK(object.object());
-    ProcessIdentity process;
-    if (const auto pid = object.find("pid")) {
-        AH_TRY(process.pid, pid->integer());
-    }
-    if (const auto start = object.find("start")) {
-        AH_TRY(process.start, read_count(*start));
-    }
-    return process;
 }
 
 Result<FileIdentity> read_identity(json::View at)
@@ -322,6 +289,9 @@ Result<Record> read_record(json::View root)
     if (const auto at = root.find("network")) {
         AH_TRY(record.network, read_network(*at));
     }
+    if (const auto at = root.find("gate")) {
+        AH_TRY(record.gate, read_gate(*at));
+    }
     AH_CHECK(check_names(root, record));
     return record;
 }
@@ -380,6 +350,8 @@ std::string to_json(const Record& record)
         write_refused_names(out.key("refused_names"), *record.refused_names);
     if (record.network)
         write_network(out.key("network"), *record.network);
+    if (record.gate)
+        write_gate(out.key("gate"), *record.gate);
     write_circumstances(out, record);
     out.end_object();
     return out.take();

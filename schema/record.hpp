@@ -6,6 +6,7 @@
 
 #include "schema/file_identity.hpp"
 #include "schema/plan.hpp"
+#include "schema/rules/gate_rules.hpp"
 #include "schema/rules/network.hpp"
 #include "schema/rules/refused_names.hpp"
 
@@ -50,6 +51,14 @@ struct MountPoints {
     friend bool operator==(const MountPoints&, const MountPoints&) = default;
 };
 
+// The gate of a run that is served by one (Technique::gate).
+struct RunGate {
+    rules::GateRules rules;  // rules.epoch counts how often it was started again
+    ProcessIdentity process; // pid 0: not started yet
+    std::int64_t lost = 0;   // seconds since the epoch, when it was first seen to be gone; 0: never
+    friend bool operator==(const RunGate&, const RunGate&) = default;
+};
+
 struct Record {
     static constexpr int current_schema = 1;
     int schema = current_schema;
@@ -89,8 +98,10 @@ struct Record {
     bool more_denied = false;          // not all were kept: there may be more
     // Absent where nobody counts them, and as long as the relay of the run has not begun to.
     std::optional<rules::RefusedNames> refused_names;
-    std::optional<rules::Network> network; // of a sealed or filtered run
-    std::string delegate;                  // absolute path of the runtime; the word is the format's
+    // Of a sealed or filtered run, and of one with a gate: what its table inside lets pass.
+    std::optional<rules::Network> network;
+    std::optional<RunGate> gate;
+    std::string delegate; // absolute path of the runtime; the word is the format's
     std::string bundle;
     std::string config_digest; // SHA-256 of the edited config.json
     std::string records;       // directory in which the last record is kept too; empty: none

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/record_network.hpp"
 
+#include "schema/rules/gate_json.hpp"
+
+#include <algorithm>
 #include <limits>
 
 namespace anchorhold {
@@ -284,6 +287,61 @@ Result<std::vector<rules::Denied>> read_denied(json::View array)
         denied.push_back(std::move(one));
     }
     return denied;
+}
+
+void write_gate(json::Writer& out, const RunGate& gate)
+{
+    rules::write_gate_rules(out.begin_object().key("rules"), gate.rules);
+    write_process(out.key("process"), gate.process);
+    out.key("lost").integer(gate.lost).end_object();
+}
+
+Result<RunGate> read_gate(json::View object)
+{
+    AH_CHECK(object.object());
+    const auto rules = object.find("rules");
+    if (!rules)
+        return std::unexpected(object.wrong("has no \"rules\""));
+    RunGate gate;
+    AH_TRY(gate.rules, rules::read_gate_rules(*rules));
+    if (const auto process = object.find("process")) {
+        AH_TRY(gate.process, read_process(*process));
+    }
+    AH_CHECK(read_number(object, "lost", {0, ever}, gate.lost));
+    return gate;
+}
+
+void write_process(json::Writer& out, const ProcessIdentity& process)
+{
+    out.begin_object().key("pid").integer(process.pid);
+    out.key("start").integer(signed_of(process.start)).end_object();
+}
+
+Result<ProcessIdentity> read_process(json::View object)
+{
+    AH_CHECK(object.object());
+    ProcessIdentity process;
+    if (const auto pid = object.find("pid")) {
+        AH_TRY(process.pid, pid->integer());
+    }
+    if (const auto start = object.find("start")) {
+        AH_TRY(process.start, read_count(*start));
+    }
+    return process;
+}
+
+Result<std::uint64_t> read_count(json::View at)
+{
+    AH_TRY(const std::int64_t number, at.integer());
+    if (number < 0)
+        return std::unexpected(at.expected("a count"));
+    return static_cast<std::uint64_t>(number);
+}
+
+std::int64_t signed_of(std::uint64_t number)
+{
+    constexpr auto most = static_cast<std::uint64_t>(ever);
+    return static_cast<std::int64_t>(std::min(number, most));
 }
 
 } // namespace anchorhold

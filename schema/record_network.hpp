@@ -3,8 +3,7 @@
 #pragma once
 
 #include "schema/json/json.hpp"
-#include "schema/rules/network.hpp"
-#include "schema/rules/refused_names.hpp"
+#include "schema/record.hpp"
 
 #include <vector>
 
@@ -21,5 +20,14 @@ Result<std::vector<rules::Denied>> read_denied(json::View array);
 void write_refused_names(json::Writer& out,
                          const rules::RefusedNames& refused); // the value of "refused_names"
 Result<rules::RefusedNames> read_refused_names(json::View object);
+void write_gate(json::Writer& out, const RunGate& gate); // the value of "gate"
+Result<RunGate> read_gate(json::View object);
+void write_process(json::Writer& out, const ProcessIdentity& process);
+Result<ProcessIdentity> read_process(json::View object);
+Result<std::uint64_t> read_count(json::View at);
+
+// Returns the number as a signed one, as JSON has no unsigned integers. Nothing that we count comes
+// near the end of the signed ones.
+std::int64_t signed_of(std::uint64_t number);
 
 } // namespace anchorhold

@@ -102,9 +102,15 @@ Result<std::vector<json::View>> bounded_array(json::View value, std::size_t most
     return items;
 }
 
+// A rule of the gate's list may be what two rules have in common, and have the parts of both.
+std::size_t most_of_a_rule(ListKind kind)
+{
+    return kind == ListKind::gate ? most_parts : most_rule_parts;
+}
+
 Result<std::vector<PortRange>> read_ports(json::View value, ListKind kind)
 {
-    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts));
+    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_of_a_rule(kind)));
     // An empty list is refused: to Kubernetes it means every port, to a reader of this file it may
     // mean none.
     if (items.empty())
@@ -117,9 +123,9 @@ Result<std::vector<PortRange>> read_ports(json::View value, ListKind kind)
     return ports;
 }
 
-Result<std::vector<Prefix>> read_except(json::View value, const Destination& to)
+Result<std::vector<Prefix>> read_except(json::View value, const Destination& to, ListKind kind)
 {
-    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_rule_parts));
+    AH_TRY(const std::vector<json::View> items, bounded_array(value, most_of_a_rule(kind)));
     std::vector<Prefix> except;
     for (const json::View item : items) {
         AH_TRY(const std::string text, item.string());
@@ -163,7 +169,7 @@ Result<AllowRule> read_rule(json::View value, ListKind kind)
         // A hole is refused here: it would let packets through, though deny always wins.
         if (kind == ListKind::deny)
             return std::unexpected(except->wrong("has no place in a deny list"));
-        AH_TRY(rule.except, read_except(*except, rule.to));
+        AH_TRY(rule.except, read_except(*except, rule.to, kind));
     }
     AH_CHECK(read_gate_words(value, rule));
     return rule;

@@ -52,6 +52,8 @@ constexpr std::uint32_t most_epochs = 4;
 // "endpoints":[{"name":"db","to":"db.example.org","port":5432,"within":["10.0.0.0/8"]}]}. All
 // members are optional. The word "host" as "to" of an endpoint means this machine's loopback.
 Result<GateRules> read_gate_rules(std::string text);
+// Writes the same. What it wrote reads back as equal rules.
+std::string to_json(const GateRules& rules);
 
 // The matcher. Deny always wins, and a name is denied where a rule of the deny list covers it. Of
 // several allow rules that cover a name at a port, the first decides.

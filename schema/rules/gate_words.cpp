@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/gate_words.hpp"
 
+#include <cstdlib>
+
 namespace anchorhold::rules {
 namespace {
 
 Result<Tls> read_tls(json::View value)
 {
     AH_TRY(const std::string text, value.string());
-    if (text == "same-name")
-        return Tls::same_name;
-    if (text == "no-ech")
-        return Tls::no_ech;
-    if (text == "any")
-        return Tls::any;
+    for (const Tls tls : {Tls::same_name, Tls::no_ech, Tls::any}) {
+        if (word_for(tls) == text)
+            return tls;
+    }
     return std::unexpected(value.expected("same-name, no-ech or any"));
 }
 
@@ -34,6 +34,16 @@ Result<std::vector<Prefix>> read_within(json::View value)
 }
 
 } // namespace
+
+std::string_view word_for(Tls tls)
+{
+    switch (tls) {
+    case Tls::same_name: return "same-name";
+    case Tls::no_ech: return "no-ech";
+    case Tls::any: return "any";
+    }
+    std::abort(); // a byte that is no Tls: refuse to guess
+}
 
 Status read_gate_words(json::View value, AllowRule& rule)
 {

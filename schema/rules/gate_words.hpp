@@ -8,5 +8,6 @@ namespace anchorhold::rules {
 
 // Reads "tls" and "within" of an object into its rule. Refuses them beside an address.
 Status read_gate_words(json::View value, AllowRule& rule);
+std::string_view word_for(Tls tls); // "same-name"
 
 } // namespace anchorhold::rules

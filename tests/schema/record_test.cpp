@@ -37,6 +37,22 @@ Network whole_network()
     return network;
 }
 
+// Returns a gate in which no member has its default.
+RunGate whole_gate()
+{
+    RunGate gate;
+    gate.rules.handles = prefix("10.99.0.0/16");
+    gate.rules.pool = prefix("10.64.0.0/12");
+    gate.rules.epoch = 2;
+    const NamePattern name = *NamePattern::parse("**.x.org", Code::invalid_request);
+    gate.rules.allow = {{name, {{443, 444, false}}, {}, Tls::any, {prefix("10.1.0.0/16")}}};
+    gate.rules.deny = {{prefix("192.0.2.0/24"), {{1, 65535, true}}, {}}};
+    gate.rules.endpoints = {{"db", true, {prefix("127.0.0.1"), {{5432, 5432, false}}, {}}}};
+    gate.process = {103, 5003};
+    gate.lost = 1767225603;
+    return gate;
+}
+
 // Returns a record in which no member has its default.
 Record full()
 {
@@ -79,6 +95,7 @@ Record full()
     record.more_denied = true;
     record.refused_names = RefusedNames{.names = {{"github.com", 3}}, .others = 2};
     record.network = whole_network();
+    record.gate = whole_gate();
     record.delegate = "/usr/sbin/runc";
     record.bundle = "/b";
     record.config_digest = std::string(64, 'a');
@@ -358,6 +375,10 @@ TEST_CASE("a record that could lead astray is refused, with its place")
     CHECK(with(R"("netns":"4026532000")") == "netns: \"4026532000\" is not a device:inode");
     CHECK(with(R"("creator":{"pid":"1"})") == "creator.pid: expected an integer");
     CHECK(with(R"("init":{"pid":1,"start":-1})") == "init.start: expected a count");
+    CHECK(with(R"("gate":{"lost":1})") == "gate: has no \"rules\"");
+    CHECK(with(R"("gate":{"rules":{"epoch":4}})") == "gate.rules.epoch: expected 0 to 3");
+    CHECK(with(R"("gate":{"rules":{"allow":["a b"]}})") != "");
+    CHECK(with(R"("gate":{"rules":{},"lost":-1})") != "");
     CHECK(with(R"("verified":"netns")") == "verified: expected an array");
     CHECK(with(R"("verified":[1])") == "verified[0]: expected a string");
     CHECK(with(R"("endpoints":[{"name":"m"}])") == "endpoints[0]: has no \"listen\"");

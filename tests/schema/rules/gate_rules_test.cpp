@@ -51,6 +51,40 @@ Ruling ruling(const GateMatcher& matcher, const std::string& text, const std::st
 
 } // namespace
 
+TEST_CASE("the gate's rules read back as they were written")
+{
+    const std::vector<std::string> texts{
+        "{}",
+        R"({"handles":"10.9.0.0/16","pool":"198.19.0.0/24","epoch":3})",
+        R"({"allow":["x.org","*.y.org:22",{"to":"z.org","tls":"any","within":["10.0.0.0/8"]},
+            {"to":"w.org","tls":"no-ech"},
+            {"to":"192.0.2.0/24","ports":[{"port":1,"endPort":9},{"port":53,"protocol":"UDP"}],
+             "except":["192.0.2.1","192.0.2.128/25"]},"[2001:db8::/32]:80"]})",
+        R"({"deny":["x.org","**.y.org:22","192.0.2.0/24",
+            {"to":"::1","ports":[{"port":7,"protocol":"UDP"}]}]})",
+        R"({"endpoints":[{"name":"a","to":"host","port":1},{"name":"b","to":"127.0.0.1","port":2},
+            {"name":"c","to":"db.x.org","port":65535,"within":["fd00::/8"]},
+            {"name":"d","to":"2001:db8::1","port":3}]})",
+    };
+    for (const std::string& text : texts) {
+        const GateRules rules = rules_of(text);
+        CHECK(rules_of(to_json(rules)) == rules);
+    }
+}
+
+TEST_CASE("a rule that two lists have in common, with the parts of both, reads back")
+{
+    AllowRule rule{address("192.0.2.0/24"), {}, {}};
+    for (std::uint16_t port = 1; port <= most_rule_parts + 1; ++port) {
+        rule.ports.push_back(
+            {static_cast<std::uint16_t>(2 * port), static_cast<std::uint16_t>(2 * port), false});
+        rule.except.push_back(address("192.0.2." + std::to_string(port)));
+    }
+    GateRules rules;
+    rules.allow = {rule};
+    CHECK(rules_of(to_json(rules)) == rules);
+}
+
 TEST_CASE("without any member the gate's rules allow nothing")
 {
     const GateRules rules = rules_of("{}");
