@@ -38,28 +38,47 @@ Result<std::string> read_path(json::View at)
     return path;
 }
 
-// Reads the pool from which runs get their /30. It has room for two at least, and overlaps nothing
-// that is denied to every run, because the pool itself is added to that.
-Result<rules::Prefix> read_pool(json::View at)
+bool overlap(const rules::Prefix& one, const rules::Prefix& other)
+{
+    return one.contains(other) || other.contains(one);
+}
+
+// Reads a range for addresses of our own: the pool from which runs get their /30, or the handles.
+// It overlaps nothing that is denied to every run, because it is added to that itself.
+Result<rules::Prefix> read_own_range(json::View at, unsigned longest)
 {
     AH_TRY(const std::string text, at.string());
-    const auto pool = rules::Prefix::parse(text, Code::invalid_policy);
-    if (!pool)
-        return std::unexpected(at.wrong(pool.error().what));
-    if (!pool->is_v4() || pool->length() < 8 || pool->length() > 29)
-        return std::unexpected(at.expected("a prefix of IPv4 between /8 and /29"));
+    const auto range = rules::Prefix::parse(text, Code::invalid_policy);
+    if (!range)
+        return std::unexpected(at.wrong(range.error().what));
+    if (!range->is_v4() || range->length() < 8 || range->length() > longest) {
+        return std::unexpected(
+            at.expected("a prefix of IPv4 between /8 and /" + std::to_string(longest)));
+    }
     for (const rules::Prefix& denied : rules::always_denied(rules::Network::default_pool())) {
-        const bool overlaps = denied.contains(*pool) || pool->contains(denied);
-        if (overlaps && denied != rules::Network::default_pool())
+        if (overlap(denied, *range) && denied != rules::Network::default_pool())
             return std::unexpected(at.wrong("meets " + denied.text() + ", which no run reaches"));
     }
-    return *pool;
+    return *range;
 }
 
 Status read_networks(json::View root, Policy& policy)
 {
+    constexpr unsigned longest_pool = 29; // room for two links
     if (const auto at = root.find("pool")) {
-        AH_TRY(policy.pool, read_pool(*at));
+        AH_TRY(policy.pool, read_own_range(*at, longest_pool));
+    }
+    if (const auto at = root.find("handles")) {
+        AH_TRY(policy.handles, read_own_range(*at, rules::longest_handles));
+    }
+    if (overlap(policy.pool, policy.handles)) {
+        const bool says_handles = root.find("handles").has_value();
+        return std::unexpected(
+            root.find(says_handles ? "handles" : "pool")
+                ->wrong(says_handles
+                            ? "meets the pool " + policy.pool.text() + "; choose another range"
+                            : "meets the handles " + policy.handles.text() +
+                                  "; choose another range, or say \"handles\" as well"));
     }
     if (const auto upstream = root.find("upstream"); upstream && !upstream->is_null()) {
         AH_CHECK(upstream->string());
@@ -118,7 +137,7 @@ Status read_bounds(json::View root, Policy& policy)
         }
     }
     if (const auto at = root.find("allow"); at && !at->is_null()) {
-        AH_TRY(policy.allow, rules::read_rules(*at, rules::ListKind::allow));
+        AH_TRY(policy.allow, rules::read_rules(*at, rules::ListKind::policy));
     }
     if (const auto at = root.find("deny")) {
         AH_TRY(policy.deny, rules::read_rules(*at, rules::ListKind::deny));
@@ -145,12 +164,14 @@ Status read_own_members(json::View root, Policy& policy)
                         "notice",
                         "relay",
                         "tcp",
+                        "allow_by",
                         "on_broker_lost",
                         "broker_lost_after",
                         "broker_lost_grace",
                         "forwarding",
                         "pool",
                         "records",
+                        "handles",
                         "upstream",
                         "profiles"}));
     if (const auto at = root.find("runtime")) {

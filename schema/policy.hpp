@@ -6,6 +6,7 @@
 #include "schema/endpoint.hpp"
 #include "schema/posture.hpp"
 #include "schema/rules/allow.hpp"
+#include "schema/rules/gate_rules.hpp"
 #include "schema/rules/network.hpp"
 
 #include <map>
@@ -41,6 +42,12 @@ enum class OnBrokerLost : std::uint8_t {
 };
 // The way to a tcp: endpoint, as of enum Technique.
 enum class Tcp : std::uint8_t { gate, veth };
+// The technique that gives a run the destinations of its allow list.
+enum class AllowBy : std::uint8_t {
+    automatic, // the gate for tcp, where it can be had; packets for a list with udp
+    gate,      // the gate or nothing
+    packets,   // a packet filter or nothing
+};
 enum class Forwarding : std::uint8_t {
     require, // the host forwards packets already, or it cannot filter
     enable,  // we switch it on
@@ -54,6 +61,7 @@ struct Switches {
     Notice notice = Notice::file;
     Relay relay = Relay::automatic;
     Tcp tcp = Tcp::gate;
+    AllowBy allow_by = AllowBy::automatic;
     OnBrokerLost on_broker_lost = OnBrokerLost::keep;
     std::int64_t broker_lost_after = 60; // seconds without a broker until TERM
     std::int64_t broker_lost_grace = 10; // seconds from TERM until KILL
@@ -87,6 +95,7 @@ struct Policy {
     std::vector<rules::AllowRule> deny;
     Switches switches;
     rules::Prefix pool = rules::Network::default_pool();
+    rules::Prefix handles = rules::GateRules::default_handles();
     std::map<std::string, Profile> profiles; // "off" is always there, "open" where it exists
 
     Policy(); // the closed default that is built in

@@ -130,6 +130,10 @@ Result<Switches> read_switches(json::View object, Switches base)
         base.relay = relay_from(word).value_or(Relay::automatic);
     }
     AH_CHECK(read_member(object, "tcp", {{"gate", Tcp::gate}, {"veth", Tcp::veth}}, base.tcp));
+    AH_CHECK(read_member(
+        object, "allow_by",
+        {{"auto", AllowBy::automatic}, {"gate", AllowBy::gate}, {"packets", AllowBy::packets}},
+        base.allow_by));
     AH_CHECK(read_member(object, "on_broker_lost",
                          {{"keep", OnBrokerLost::keep}, {"stop", OnBrokerLost::stop}},
                          base.on_broker_lost));
@@ -145,8 +149,8 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
 {
     AH_CHECK(object.object());
     AH_CHECK(object.only({"egress", "endpoints", "allow", "require", "env", "cri", "voids", "vsock",
-                          "dns", "notice", "relay", "tcp", "on_broker_lost", "broker_lost_after",
-                          "broker_lost_grace", "forwarding"}));
+                          "dns", "notice", "relay", "tcp", "allow_by", "on_broker_lost",
+                          "broker_lost_after", "broker_lost_grace", "forwarding"}));
     Profile profile;
     profile.name = object.key();
     AH_CHECK(check_profile_name(object, profile.name));
@@ -158,7 +162,7 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
         AH_TRY(profile.endpoints, read_endpoints(*at));
     }
     if (const auto at = object.find("allow")) {
-        AH_TRY(profile.allow, rules::read_rules(*at, rules::ListKind::allow));
+        AH_TRY(profile.allow, rules::read_rules(*at, rules::ListKind::policy));
         if (profile.egress == Egress::open)
             return std::unexpected(at->wrong("bounds nothing while egress is open"));
     }

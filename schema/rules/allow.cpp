@@ -149,11 +149,7 @@ Result<AllowRule> read_rule(json::View value, ListKind kind)
         return rule;
     }
     AH_CHECK(value.object());
-    if (kind == ListKind::gate) {
-        AH_CHECK(value.only({"to", "ports", "except", "tls", "within"}));
-    } else {
-        AH_CHECK(value.only({"to", "ports", "except"}));
-    }
+    AH_CHECK(check_members(value, kind));
     const auto to = value.find("to");
     if (!to)
         return std::unexpected(value.wrong("has no \"to\""));
@@ -192,7 +188,7 @@ std::vector<PortRange> common_ports(const std::vector<PortRange>& one,
 
 // Returns what both rules have in common. Destinations are nested or disjoint, so it lies at the
 // smaller one.
-std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& other)
+std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& other, Words words)
 {
     const bool narrows = covers(one.to, other.to);
     if (!narrows && !covers(other.to, one.to))
@@ -200,6 +196,7 @@ std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& othe
     AllowRule both{narrows ? other.to : one.to, common_ports(one.ports, other.ports), {}};
     if (both.ports.empty())
         return std::nullopt;
+    join_words(one, other, words, both);
     for (const std::vector<Prefix>* list : {&one.except, &other.except}) {
         for (const Prefix& hole : *list) {
             if (covers(hole, both.to))
@@ -310,7 +307,7 @@ std::string text_of(const AllowRule& rule)
         text += " " + text_of(ports);
     for (const Prefix& hole : rule.except)
         text += " except " + hole.text();
-    return text;
+    return text + words_text(rule);
 }
 
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind)
@@ -347,12 +344,13 @@ Result<std::vector<AllowRule>> parse_allow(std::string_view text)
 }
 
 std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
-                                 const std::vector<AllowRule>& other)
+                                 const std::vector<AllowRule>& other, Words words)
 {
     std::vector<AllowRule> both;
     for (const AllowRule& a : one) {
         for (const AllowRule& b : other) {
-            if (auto rule = common_rule(a, b); rule && std::ranges::find(both, *rule) == both.end())
+            if (auto rule = common_rule(a, b, words);
+                rule && std::ranges::find(both, *rule) == both.end())
                 both.push_back(*std::move(rule));
         }
     }

@@ -33,6 +33,7 @@ struct AllowRule {
     Tls tls = Tls::same_name;     // only of a name, and only the gate asks
     // The private ranges to which the name may lead. Only of a name, and only the gate asks.
     std::vector<Prefix> within = {};
+    bool public_suffix = false; // a wildcard may stand at or above a public suffix
     friend bool operator==(const AllowRule&, const AllowRule&) = default;
 };
 
@@ -48,7 +49,8 @@ constexpr std::size_t most_names = 256; // most names of a list: each one has to
 // The kind of list decides what a rule without ports or protocol means. In an allow list no port
 // means tcp 443, and no protocol means tcp. In a deny list they mean every port and both protocols.
 enum class ListKind : std::uint8_t {
-    allow,
+    allow,  // of an annotation
+    policy, // an administrator's allow list: a name may have "tls", "within", "public_suffix"
     deny,
     gate, // an allow list as the gate is told it: a name may have "tls" and "within"
 };
@@ -56,17 +58,23 @@ enum class ListKind : std::uint8_t {
 // Reads an array whose entries are texts, like "github.com", "pypi.org:443" and
 // "[2001:db8::/32]:443", or objects, like
 // {"to":"10.1.0.0/16","ports":[{"port":5432,"endPort":5439,"protocol":"TCP"}],"except":[...]}.
-// "tls" is "same-name", "no-ech" or "any"; "within" is an array of ranges. The gate's own list has
-// no bound on names, because none of them is resolved before it is asked for.
+// "tls" is "same-name", "no-ech" or "any"; "within" is an array of ranges; "public_suffix" is true
+// or false. The gate's own list has no bound on names, because none of them is resolved before it
+// is asked for.
 // Refuses (invalid_request) a wrong entry with its place, and a list over the bounds above.
 Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind);
 // Reads an annotation's value: that array, or the short form "github.com, pypi.org:443". Refuses
 // (invalid_request) as read_rules does.
 Result<std::vector<AllowRule>> parse_allow(std::string_view text);
 
+// Whose "tls", "within" and "public_suffix" hold for what two lists have in common.
+enum class Words : std::uint8_t {
+    of_both,  // the stricter of both
+    of_first, // the second list is an annotation's, which has none
+};
 // Returns rules for exactly what both lists let through.
 std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
-                                 const std::vector<AllowRule>& other);
+                                 const std::vector<AllowRule>& other, Words words = Words::of_both);
 // Returns `rules` without the ports at which `deny` covers the whole destination. A rule with no
 // ports left is dropped. If `deny` takes out only a part of a destination, the rule stays: whoever
 // enforces the list asks the deny list first.

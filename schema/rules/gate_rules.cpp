@@ -62,7 +62,7 @@ Prefix GateRules::default_handles()
 
 Prefix GateRules::default_pool()
 {
-    return fixed_range("198.18.0.0/16");
+    return Network::default_pool();
 }
 
 std::uint32_t lo_address(const Prefix& handles)

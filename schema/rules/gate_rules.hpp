@@ -31,7 +31,7 @@ struct GateRules {
     std::vector<AllowRule> deny;
     std::vector<GateEndpoint> endpoints;
     static Prefix default_handles(); // 198.19.0.0/16
-    static Prefix default_pool();    // 198.18.0.0/16: the half that the handles leave to our links
+    static Prefix default_pool();    // the half that the handles leave to our links
     friend bool operator==(const GateRules&, const GateRules&) = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema/rules/gate_words.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace anchorhold::rules {
@@ -33,7 +34,49 @@ Result<std::vector<Prefix>> read_within(json::View value)
     return within;
 }
 
+// The stricter word, for rules that both have one.
+Tls stricter(Tls one, Tls other)
+{
+    for (const Tls tls : {Tls::no_ech, Tls::same_name}) {
+        if (one == tls || other == tls)
+            return tls;
+    }
+    return Tls::any;
+}
+
+// Returns what two lists of ranges have in common. Ranges are nested or disjoint.
+std::vector<Prefix> common_ranges(const std::vector<Prefix>& one, const std::vector<Prefix>& other)
+{
+    std::vector<Prefix> common;
+    for (const Prefix& a : one) {
+        for (const Prefix& b : other) {
+            if (!a.contains(b) && !b.contains(a))
+                continue;
+            const Prefix& smaller = a.contains(b) ? b : a;
+            if (std::ranges::find(common, smaller) == common.end())
+                common.push_back(smaller);
+        }
+    }
+    return common;
+}
+
 } // namespace
+
+Status check_members(json::View value, ListKind kind)
+{
+    if (kind == ListKind::policy)
+        return value.only({"to", "ports", "except", "tls", "within", "public_suffix"});
+    if (kind == ListKind::gate)
+        return value.only({"to", "ports", "except", "tls", "within"});
+    for (const char* const word : {"tls", "within", "public_suffix"}) {
+        if (const auto member = value.find(word)) {
+            return std::unexpected(member->wrong(kind == ListKind::deny
+                                                     ? "has no place in a deny list"
+                                                     : "is for the policy's own lists alone"));
+        }
+    }
+    return value.only({"to", "ports", "except"});
+}
 
 std::string_view word_for(Tls tls)
 {
@@ -47,9 +90,9 @@ std::string_view word_for(Tls tls)
 
 Status read_gate_words(json::View value, AllowRule& rule)
 {
-    for (const char* const word : {"tls", "within"}) {
-        if (const auto member = value.find(word);
-            member && !std::holds_alternative<NamePattern>(rule.to))
+    const auto* const name = std::get_if<NamePattern>(&rule.to);
+    for (const char* const word : {"tls", "within", "public_suffix"}) {
+        if (const auto member = value.find(word); member && name == nullptr)
             return std::unexpected(member->wrong("has a place only beside a name"));
     }
     if (const auto tls = value.find("tls")) {
@@ -58,7 +101,36 @@ Status read_gate_words(json::View value, AllowRule& rule)
     if (const auto within = value.find("within")) {
         AH_TRY(rule.within, read_within(*within));
     }
+    if (const auto member = value.find("public_suffix")) {
+        AH_TRY(rule.public_suffix, member->boolean());
+        if (name != nullptr && name->is_exact())
+            return std::unexpected(member->wrong("has a place only beside a wildcard"));
+    }
     return {};
+}
+
+void join_words(const AllowRule& one, const AllowRule& other, Words words, AllowRule& both)
+{
+    if (!std::holds_alternative<NamePattern>(both.to))
+        return;
+    both.tls = one.tls;
+    both.within = one.within;
+    both.public_suffix = one.public_suffix;
+    if (words == Words::of_first)
+        return;
+    both.tls = stricter(one.tls, other.tls);
+    both.within = common_ranges(one.within, other.within);
+    both.public_suffix = one.public_suffix && other.public_suffix;
+}
+
+std::string words_text(const AllowRule& rule)
+{
+    std::string text;
+    if (rule.tls != Tls::same_name)
+        text += " tls " + std::string(word_for(rule.tls));
+    for (const Prefix& range : rule.within)
+        text += " within " + range.text();
+    return text;
 }
 
 } // namespace anchorhold::rules

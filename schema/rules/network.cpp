@@ -126,7 +126,7 @@ std::string Reach::text() const
 
 Prefix Network::default_pool()
 {
-    return *Prefix::parse("198.18.0.0/15", Code::invalid_policy); // RFC 2544
+    return *Prefix::parse("198.18.0.0/16", Code::invalid_policy); // half of what RFC 2544 has
 }
 
 std::string link_name(std::string_view key)

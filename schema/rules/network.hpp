@@ -59,7 +59,7 @@ struct Network {
     std::vector<Prefix> delivered;      // what else the host delivers to itself: broadcast, anycast
     std::vector<Prefix> guest;          // of technique in place: the container's own addresses
     std::vector<std::uint32_t> links;   // indexes of the links in the container's namespace
-    static Prefix default_pool();       // 198.18.0.0/15
+    static Prefix default_pool();       // 198.18.0.0/16: RFC 2544, less the handles
     friend bool operator==(const Network&, const Network&) = default;
 };
 

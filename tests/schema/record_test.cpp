@@ -250,7 +250,7 @@ TEST_CASE("a run's network as programs see it")
     "others": 2
   },
   "network": {
-    "pool": "198.18.0.0/15",
+    "pool": "198.18.0.0/16",
     "enable_forwarding": false,
     "broker_ports": [],
     "allow": [

@@ -126,6 +126,9 @@ TEST_CASE("B-48: an allow list that is wrong anywhere is refused, with the place
           "[0].except[0]: does not lie inside 10.0.0.0/8");
     CHECK(refusal("[{\"to\":\"x.org\",\"except\":[\"10.0.0.0/8\"]}]") ==
           "[0].except[0]: does not lie inside x.org");
+    for (const std::string word : {"tls", "within", "public_suffix"})
+        CHECK(refusal("[{\"to\":\"x.org\",\"" + word + "\":\"any\"}]") ==
+              "[0]." + word + ": is for the policy's own lists alone");
     std::string many = "a.org";
     for (int i = 0; i < 5000; ++i)
         many += ",a.org";
@@ -194,6 +197,30 @@ TEST_CASE("two lists let through what both do")
              R"([{"to":"x.org","ports":[{"port":85,"endPort":99},{"port":53}]}])") ==
         "x.org tcp 85-90");
     CHECK(both("", "x.org").empty());
+}
+
+TEST_CASE("of two lists of the policy the stricter words hold, beside an annotation's the policy's")
+{
+    const auto words = [](Tls tls, std::string_view range) {
+        AllowRule rule = allow("x.org").front();
+        rule.tls = tls;
+        rule.within = {*Prefix::parse(range, Code::invalid_request)};
+        return std::vector{rule};
+    };
+    const auto loose = words(Tls::any, "10.0.0.0/8");
+    CHECK(text_of(intersect(loose, words(Tls::no_ech, "10.1.0.0/16")).front()) ==
+          "x.org tcp 443 tls no-ech within 10.1.0.0/16");
+    CHECK(text_of(intersect(loose, words(Tls::same_name, "192.168.0.0/16")).front()) ==
+          "x.org tcp 443");
+    CHECK(text_of(intersect(loose, allow("x.org")).front()) == "x.org tcp 443");
+    CHECK(text_of(intersect(allow("x.org"), words(Tls::no_ech, "10.0.0.0/8")).front()) ==
+          "x.org tcp 443 tls no-ech");
+    CHECK(text_of(intersect(loose, allow("x.org"), Words::of_first).front()) ==
+          "x.org tcp 443 tls any within 10.0.0.0/8");
+    auto wide = allow("**.org");
+    wide.front().public_suffix = true;
+    CHECK_FALSE(intersect(wide, allow("**.org")).front().public_suffix);
+    CHECK(intersect(wide, allow("*.x.org"), Words::of_first).front().public_suffix);
 }
 
 TEST_CASE("exceptions of either list survive where they still cut something out")

@@ -114,7 +114,7 @@ TEST_CASE("every member of the gate's rules is read")
     CHECK(rules.allow[2].within == std::vector{address("10.0.0.0/8"), address("fc00::/7")});
     CHECK(rules.deny.size() == 1);
     REQUIRE(rules.endpoints.size() == 2);
-    CHECK(text_of(rules.endpoints[0].rule) == "db.c.org tcp 5432");
+    CHECK(text_of(rules.endpoints[0].rule) == "db.c.org tcp 5432 within 10.0.0.0/8");
     CHECK(rules.endpoints[0].rule.within.size() == 1);
     CHECK_FALSE(rules.endpoints[0].is_host);
     CHECK(rules.endpoints[1].is_host);
@@ -133,7 +133,7 @@ TEST_CASE("what is wrong in the gate's rules is refused with its place")
     CHECK(refusal_of(R"({"allow":[{"to":"1.1.1.1","within":[]}]})") ==
           "allow[0].within: has a place only beside a name");
     CHECK(refusal_of(R"({"deny":[{"to":"a.org","tls":"any"}]})") ==
-          "deny[0]: unknown member \"tls\"");
+          "deny[0].tls: has no place in a deny list");
     CHECK(refusal_of(R"({"handles":"198.19.0.0/17"})") ==
           "handles 198.19.0.0/17: expected an IPv4 range of at least a /16");
     CHECK(refusal_of(R"({"handles":"fd00::/16"})") ==
@@ -190,7 +190,7 @@ TEST_CASE("of several rules for a name and port the first decides")
     const GateMatcher matcher(rules_of(R"({"allow":[{"to":"*.a.org","tls":"any"},"x.a.org",
         {"to":"x.a.org","ports":[{"port":22}]},{"to":"x.a.org","ports":[{"port":53,
         "protocol":"UDP"}]}]})"));
-    CHECK(by(matcher.rule_for(name("x.a.org"), 443)) == "*.a.org tcp 443");
+    CHECK(by(matcher.rule_for(name("x.a.org"), 443)) == "*.a.org tcp 443 tls any");
     CHECK(by(matcher.rule_for(name("x.a.org"), 22)) == "x.a.org tcp 22");
     CHECK(by(matcher.rule_for(name("x.a.org"), 53)) == "no rule");
     CHECK(matcher.names() == std::vector<std::string>{"x.a.org"});

@@ -86,11 +86,11 @@ constexpr std::array never{
     "fe80::/10", "ff00::/8", "169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192",
     "fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42", "::/96",
     "::ffff:0:0:0/96", "64:ff9b:1::/48", "2001::/32", "fec0::/10", "192.0.0.0/24", "fd00:ec2::/32",
-    "198.18.0.0/15",
+    "198.18.0.0/16",
     // v4 inside 64:ff9b::/96 and 2002::/16
     "64:ff9b::127.0.0.0/104", "64:ff9b::169.254.169.254", "64:ff9b::240.0.0.0/100",
-    "64:ff9b::198.18.0.0/111", "64:ff9b::168.63.129.16", "2002:7f00::/24", "2002:a9fe:a9fe::/48",
-    "2002:e000::/20", "2002:6464:64c8::/48", "2002:c612::/31", "::ffff:127.0.0.1",
+    "64:ff9b::198.18.0.0/112", "64:ff9b::168.63.129.16", "2002:7f00::/24", "2002:a9fe:a9fe::/48",
+    "2002:e000::/20", "2002:6464:64c8::/48", "2002:c612::/32", "::ffff:127.0.0.1",
     "::ffff:169.254.169.254"};
 
 } // namespace
@@ -127,7 +127,7 @@ TEST_CASE("what lies just beside an always-denied range is allowed by its rule")
                                            "169.253.255.255", "169.255.0.0",     "223.255.255.255",
                                            "192.0.1.0",       "168.63.129.15",   "168.63.129.17",
                                            "100.100.100.199", "100.100.100.201", "198.17.255.255",
-                                           "198.20.0.0",      "::1:0:0",         "64:ff9b::8.8.8.8",
+                                           "198.19.0.0",      "::1:0:0",         "64:ff9b::8.8.8.8",
                                            "64:ff9b:2::",     "2001:1::",        "2002:808:808::1",
                                            "fe7f::",          "fd00:ec1::",      "fd20:ce::253"})
         CHECK_MESSAGE(judged(network, address, 443).ruling == Ruling::allowed, address);
@@ -135,7 +135,7 @@ TEST_CASE("what lies just beside an always-denied range is allowed by its rule")
 
 TEST_CASE("the always-denied ranges lie in one another nowhere, as a kernel's set wants them")
 {
-    for (const std::string_view pool : {"198.18.0.0/15", "10.0.0.0/8", "192.0.0.0/23"}) {
+    for (const std::string_view pool : {"198.18.0.0/16", "10.0.0.0/8", "192.0.0.0/23"}) {
         const std::vector<Prefix> ranges = always_denied(prefix(pool));
         CHECK(is_covered(prefix(pool), ranges));
         for (std::size_t i = 0; i < ranges.size(); ++i)
@@ -159,7 +159,7 @@ TEST_CASE("the node's own addresses are denied like the always-denied ones")
 
 TEST_CASE("the pool is what the policy says, and its default is nothing special beside it")
 {
-    Network network = compiled("198.18.0.0/15, 10.0.0.0/8");
+    Network network = compiled("198.18.0.0/16, 10.0.0.0/8");
     network.pool = prefix("10.9.0.0/16");
     CHECK(judged(network, "198.18.0.1", 443).ruling == Ruling::allowed);
     CHECK(judged(network, "10.9.0.1", 443) == Judgement{Ruling::always_denied, "10.9.0.0/16"});
