@@ -15,7 +15,7 @@ struct HostCaps {
     // The reason why it cannot filter: "ip_forward is 0 and read-only". g++ warns of a designated
     // initializer that leaves this member out, unless it has an initializer itself.
     std::string no_filter = {}; // NOLINT(readability-redundant-member-init)
-    bool can_gate = false;      // a transparent socket gets what is sent to any address
+    bool can_gate = false;      // a transparent listener gets what is sent to any address
     friend bool operator==(const HostCaps&, const HostCaps&) = default;
 };
 
@@ -39,16 +39,21 @@ struct Decision {
     friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// Decides what will hold. An allow list is filtered in place where an engine made the namespace,
-// else at a veth of the run's own. On a host that cannot filter it is severed (why cannot_filter),
-// and its endpoints are still relayed. A tcp:host:PORT endpoint under policy "tcp": "veth" is
-// sealed.
-// Refuses (posture_unavailable) what is not available yet: a tcp: endpoint under policy "tcp":
-// "gate" or with another host than `host`, and a wildcard. Refuses (posture_unavailable) also what
-// cannot be severed or sealed on this host, and under `require: asked` an allow list that would be
-// severed. Refuses (endpoint_unavailable) an endpoint that this host cannot relay.
+// Decides what will hold. An allow list is served by the gate where this host can and policy has no
+// other word (AllowBy); else it is filtered by packets, in place where an engine made the
+// namespace, and otherwise at a veth of the run's own. A list that neither can serve is severed
+// (why cannot_filter), and its endpoints are still relayed. UDP rules of a list that the gate
+// serves are missing (why no_udp). A tcp: endpoint goes by the gate, or by a link under "tcp":
+// "veth". Refuses (posture_unavailable) what cannot be severed or sealed on this host, a tcp:
+// endpoint to which there is no way, a wildcard where there is no gate, and under `require: asked`
+// an allow list of which something would be missing. Refuses (endpoint_unavailable) an endpoint
+// that this host cannot relay.
 Result<Decision> decide(const Request& request, const HostCaps& host,
                         GivenNetns given = GivenNetns::fresh);
+
+// Takes out of the allow list what the decision's technique does not carry. Returns a sentence for
+// each rule that lost something.
+std::vector<std::string> drop_unserved(const Decision& decision, Request& request);
 
 // Returns the decision for a request that needs nothing of any host: egress open, nothing to add.
 std::optional<Decision> leave_alone(const Request& request);

@@ -17,7 +17,7 @@ constexpr std::array techniques{Technique::none, Technique::relay,    Technique:
                                 Technique::veth, Technique::in_place, Technique::pod};
 constexpr std::array whys{Why::as_asked,      Why::nothing_asked,  Why::policy_ceiling,
                           Why::empty_allow,   Why::cannot_isolate, Why::cannot_relay,
-                          Why::cannot_filter, Why::pod_has_less};
+                          Why::cannot_filter, Why::no_udp,         Why::pod_has_less};
 
 template <typename Enum, std::size_t Count>
 std::optional<Enum> named(std::string_view word, const std::array<Enum, Count>& all)
@@ -68,6 +68,7 @@ std::string_view tightened_because(Why why)
     case Why::cannot_isolate: return "this host cannot isolate";
     case Why::cannot_relay: return "this host cannot relay";
     case Why::cannot_filter: return "this host cannot filter";
+    case Why::no_udp: return "the gate carries no UDP";
     case Why::pod_has_less: return "its pod has no more";
     }
     std::abort();
@@ -120,6 +121,7 @@ std::string_view word_for(Why why)
     case Why::cannot_isolate: return "cannot_isolate";
     case Why::cannot_relay: return "cannot_relay";
     case Why::cannot_filter: return "cannot_filter";
+    case Why::no_udp: return "no_udp";
     case Why::pod_has_less: return "pod_has_less";
     }
     std::abort();

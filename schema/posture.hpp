@@ -29,7 +29,7 @@ enum class Posture : std::uint8_t {
 enum class Technique : std::uint8_t {
     none,
     relay,    // a program inside the container that forwards to unix sockets
-    gate,     // a program outside; not available yet
+    gate,     // a program outside that answers names and dials
     veth,     // a link of the run's own, and nftables
     in_place, // nftables in the namespace that the engine made
     pod,      // the network of another run, which holds the pod's
@@ -47,6 +47,7 @@ enum class Why : std::uint8_t {
     cannot_isolate, // the probes found that this host cannot isolate
     cannot_relay,   // the same for the relay
     cannot_filter,  // the same for filtering
+    no_udp,         // the gate serves the list, and leaves its UDP rules out
     pod_has_less,   // a container asked for more than the network of its pod has
 };
 

@@ -9,6 +9,7 @@ namespace anchorhold::decide_test {
 namespace {
 
 const HostCaps able{true, true, true, true, {}};
+const HostCaps gating{true, true, true, true, {}, true};
 const HostCaps no_filter{true, true, true, false, "ip_forward is 0 and read-only"};
 
 Endpoint endpoint(std::string name, std::int64_t listen, std::string_view to)
@@ -37,6 +38,14 @@ Request allowing(std::string_view list, std::vector<Endpoint> endpoints = {})
     Request request = asking(Egress::allowlist, std::move(endpoints));
     request.allow = *rules::parse_allow(list);
     return over_veth(std::move(request));
+}
+
+// The same, under the policy's defaults.
+Request by_gate(std::string_view list, std::vector<Endpoint> endpoints = {})
+{
+    Request request = allowing(list, std::move(endpoints));
+    request.switches = Switches();
+    return request;
 }
 
 Decision decided(const Request& request, const HostCaps& host, GivenNetns given)
@@ -90,14 +99,137 @@ TEST_CASE("open with nothing to add is left alone, with something it is not")
     CHECK(*decide(asking(Egress::open, {model}), {false, true, false, false, {}}) == open);
 }
 
-TEST_CASE("what a later version does is refused, never taken for open")
+TEST_CASE("what needs the gate is refused where there is none, never taken for open")
 {
-    for (const Egress egress : {Egress::off, Egress::open})
-        CHECK(refusal(asking(egress, {model, database}), able, Code::posture_unavailable) ==
-              "endpoint db: tcp:host:5432 is not available yet, only unix: is; or tcp:host:PORT "
-              "under the policy's \"tcp\": \"veth\"");
-    CHECK(refusal(allowing("x.org, **.y.org"), able, Code::posture_unavailable) ==
-          "allow **.y.org: a wildcard cannot be looked up when the run is created; list the names");
+    const std::string no_gate = " needs the gate, which does not work on this host, see anchorhold "
+                                "doctor; ";
+    CHECK(refusal(asking(Egress::off, {model, database}), able, Code::posture_unavailable) ==
+          "endpoint db: tcp:host:5432" + no_gate +
+              "tcp:host:PORT can do without, by \"tcp\": \"veth\"");
+    CHECK(refusal(by_gate("x.org, **.y.org"), able, Code::posture_unavailable) ==
+          "allow **.y.org tcp 443: a wildcard" + no_gate + "or list the names");
+    Request hidden = by_gate("x.org");
+    hidden.allow.front().tls = rules::Tls::no_ech;
+    CHECK(refusal(hidden, able, Code::posture_unavailable) ==
+          "allow x.org tcp 443 tls no-ech: \"tls\": \"no-ech\" needs the gate, which does not work "
+          "on this host, see anchorhold doctor");
+    CHECK(decide(hidden, gating));
+    const auto wildcard = [](AllowBy by, PodRole role, GivenNetns given) {
+        Request request = by_gate("*.x.org");
+        request.switches.allow_by = by;
+        request.role = role;
+        return refusal(request, gating, Code::posture_unavailable, given);
+    };
+    const std::string needs = "allow *.x.org tcp 443: a wildcard needs the gate, ";
+    CHECK(wildcard(AllowBy::packets, PodRole::none, GivenNetns::fresh) ==
+          needs + "and the policy says \"allow_by\": \"packets\"; or list the names");
+    CHECK(wildcard(AllowBy::gate, PodRole::none, GivenNetns::engines) ==
+          needs + "which does not serve a network that the engine made; or list the names");
+    CHECK(wildcard(AllowBy::automatic, PodRole::sandbox, GivenNetns::fresh) ==
+          needs + "which does not serve pods; or list the names");
+    CHECK(refusal(allowing("*.x.org", {database}), gating, Code::posture_unavailable) ==
+          needs + "and \"tcp\": \"veth\" gives the run a link instead; or list the names");
+}
+
+TEST_CASE("a list over tcp is served by the gate, on a host that cannot filter too")
+{
+    Decision gate;
+    gate.asked = Egress::allowlist;
+    gate.posture = Posture::filtered;
+    gate.technique = Technique::gate;
+    for (const HostCaps& host :
+         {gating,
+          HostCaps{
+              .can_isolate = true, .can_relay = true, .no_filter = "no link", .can_gate = true}}) {
+        for (const GivenNetns given : {GivenNetns::fresh, GivenNetns::host, GivenNetns::other}) {
+            CHECK(decided(by_gate("x.org, **.y.org:22, 192.0.2.0/24"), host, given) == gate);
+            CHECK(decided(by_gate("x.org", {model, database}), host, given) == gate);
+        }
+    }
+    CHECK(decided(by_gate("x.org"), gating, GivenNetns::engines).technique == Technique::in_place);
+    Request pod = by_gate("x.org");
+    pod.role = PodRole::sandbox;
+    CHECK(decided(pod, gating, GivenNetns::fresh).technique == Technique::veth);
+    CHECK(decided(allowing("x.org", {database}), gating, GivenNetns::fresh).technique ==
+          Technique::veth);
+}
+
+TEST_CASE("udp is filtered by packets, and missing where the gate serves the rest")
+{
+    const std::string udp =
+        R"({"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"},{"port":9}]})";
+    const auto technique = [&](const std::string& list, AllowBy by) {
+        Request request = by_gate(list);
+        request.switches.allow_by = by;
+        return decided(request, gating, GivenNetns::fresh).technique;
+    };
+    CHECK(technique("[\"x.org\"," + udp + "]", AllowBy::automatic) == Technique::veth);
+    CHECK(technique("[\"x.org\"," + udp + "]", AllowBy::gate) == Technique::gate);
+    CHECK(technique("[\"*.x.org\"," + udp + "]", AllowBy::automatic) == Technique::gate);
+    CHECK(technique("x.org", AllowBy::packets) == Technique::veth);
+
+    Request request = by_gate("[\"*.x.org\"," + udp + "]");
+    const Decision decision = decided(request, gating, GivenNetns::fresh);
+    CHECK(decision.why == Why::no_udp);
+    CHECK(
+        drop_unserved(decision, request) ==
+        std::vector<std::string>{"allow 192.0.2.1/32 udp 53 is missing: the gate carries no UDP"});
+    CHECK(request.allow == by_gate("*.x.org, 192.0.2.1:9").allow);
+    CHECK(sentence_for(request, decision, 2) ==
+          "Network: allowlist — 2 destinations: the gate carries no UDP");
+    request = by_gate("[\"*.x.org\"," + udp + "]");
+    request.require = Require::asked;
+    CHECK(refusal(request, gating, Code::posture_unavailable) ==
+          "egress allowlist is required, and the gate, which serves it, carries no UDP");
+    Request filtered = by_gate("[" + udp + "]");
+    CHECK(drop_unserved(decided(filtered, gating, GivenNetns::fresh), filtered).empty());
+    CHECK(filtered == by_gate("[" + udp + "]"));
+}
+
+TEST_CASE("allow_by: gate never goes by packets, and says why it is severed")
+{
+    Request request = by_gate("x.org", {model});
+    request.switches.allow_by = AllowBy::gate;
+    const Decision severed = decided(request, able, GivenNetns::fresh);
+    CHECK(severed.posture == Posture::relayed);
+    CHECK(severed.technique == Technique::relay);
+    CHECK(sentence_for(request, severed, 1) ==
+          "Network: allowlist — sealed to the run's model broker: this host cannot filter (it "
+          "needs the gate, which does not work on this host, see anchorhold doctor)");
+    request.require = Require::asked;
+    CHECK(!decide(request, able));
+    request.allow =
+        *rules::parse_allow(R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])");
+    request.require = Require::best;
+    CHECK(decided(request, gating, GivenNetns::fresh).detail == "the gate carries no UDP");
+}
+
+TEST_CASE("a tcp: endpoint goes by the gate: relayed alone, filtered beside a list")
+{
+    Decision relayed;
+    relayed.posture = Posture::relayed;
+    relayed.technique = Technique::gate;
+    for (const std::string to : {"tcp:host:5432", "tcp:10.0.0.5:5432", "tcp:db.internal:5432"}) {
+        const Endpoint there = endpoint("db", 5432, to);
+        for (const GivenNetns given : everywhere) // egress off ends in a namespace of its own
+            CHECK(decided(asking(Egress::off, {model, there}), gating, given) == relayed);
+        CHECK(decided(by_gate("x.org", {there}), gating, GivenNetns::fresh).posture ==
+              Posture::filtered);
+        CHECK(refusal(asking(Egress::open, {there}), gating, Code::posture_unavailable) ==
+              "endpoint db: " + to +
+                  " needs a network of the run's own, and egress open gives it none");
+        CHECK(refusal(by_gate("x.org", {there}), gating, Code::posture_unavailable,
+                      GivenNetns::engines) ==
+              "endpoint db: " + to +
+                  " needs a network of the run's own, and an allow list is filtered in the one "
+                  "that the engine made");
+        Request by_packets = by_gate("x.org", {there});
+        by_packets.switches.allow_by = AllowBy::packets;
+        CHECK(refusal(by_packets, gating, Code::posture_unavailable) ==
+              "endpoint db: " + to +
+                  " needs the gate, and the allow list is filtered by packets; tcp:host:PORT can "
+                  "do without, by \"tcp\": \"veth\"");
+    }
 }
 
 TEST_CASE("a tcp: endpoint of another host than this one is refused by the gate's name")
@@ -107,7 +239,7 @@ TEST_CASE("a tcp: endpoint of another host than this one is refused by the gate'
                                        allowing("192.0.2.1", {endpoint("db", 5432, to)})})
             CHECK(refusal(over_veth(request), able, Code::posture_unavailable) ==
                   "endpoint db: " + to +
-                      " needs the gate, which is not available yet; a link leads to "
+                      " needs the gate, as the policy's \"tcp\": \"gate\" has it; a link leads to "
                       "tcp:host:PORT alone");
 }
 
@@ -130,9 +262,9 @@ TEST_CASE("sealed only for network-off plus a sealable endpoint")
     }
     CHECK(decided(allowing("x.org", {database}), able, GivenNetns::fresh).posture ==
           Posture::filtered);
-    CHECK(
-        refusal(over_veth(asking(Egress::open, {database})), able, Code::posture_unavailable) ==
-        "endpoint db: tcp:host:5432 needs a link of the run's own, and egress open gives it none");
+    CHECK(refusal(over_veth(asking(Egress::open, {database})), able, Code::posture_unavailable) ==
+          "endpoint db: tcp:host:5432 needs a network of the run's own, and egress open gives it "
+          "none");
     CHECK(refusal(over_veth(asking(Egress::off, {model, database})), {true, true, false, true, {}},
                   Code::posture_unavailable) ==
           "endpoint db: tcp:host:5432 cannot be sealed on this host, see anchorhold doctor");
@@ -148,8 +280,8 @@ TEST_CASE("an allow list is filtered, in place where an engine made the network,
     CHECK(decided(allowing("x.org", {model}), able, GivenNetns::engines) == filtered);
     CHECK(refusal(allowing("x.org", {database}), able, Code::posture_unavailable,
                   GivenNetns::engines) ==
-          "endpoint db: tcp:host:5432 needs a link of the run's own, and an allow list is filtered "
-          "in the network the engine made");
+          "endpoint db: tcp:host:5432 needs a network of the run's own, and an allow list is "
+          "filtered in the one that the engine made");
     filtered.technique = Technique::veth;
     for (const GivenNetns given : {GivenNetns::fresh, GivenNetns::host, GivenNetns::other}) {
         CHECK(decided(allowing("x.org"), able, given) == filtered);

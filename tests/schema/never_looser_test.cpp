@@ -17,14 +17,13 @@ constexpr std::array requires_{Require::best, Require::asked};
 constexpr std::array choosers{ChosenBy::fallback, ChosenBy::annotation, ChosenBy::argv0,
                               ChosenBy::option};
 
-constexpr std::array given_netns{GivenNetns::fresh, GivenNetns::host, GivenNetns::engines,
-                                 GivenNetns::other};
+constexpr std::array given_netns{GivenNetns::fresh, GivenNetns::host, GivenNetns::engines};
 constexpr const char* no_forwarding = "ip_forward is 0 and read-only";
 
 enum class EndpointOf : std::uint8_t { nobody, profile, annotation };
 // The target of an endpoint, and the policy's "tcp" for it.
 enum class Over : std::uint8_t { unix_socket, gate, veth, veth_elsewhere };
-enum class Listed : std::uint8_t { nothing, address, wildcard };
+enum class Listed : std::uint8_t { nothing, address, udp, both, wildcard, wildcard_and_udp };
 
 struct Case {
     std::optional<Egress> said; // by the annotation
@@ -36,6 +35,7 @@ struct Case {
     Listed listed = Listed::nothing;
     EndpointOf from = EndpointOf::nobody;
     Over over = Over::unix_socket;
+    AllowBy allow_by = AllowBy::automatic;
     bool permitted = false; // by sockets and tcp_endpoints
 };
 
@@ -51,6 +51,21 @@ const char* target_of(Over over)
     case Over::gate:
     case Over::veth: return "tcp:host:1";
     case Over::veth_elsewhere: return "tcp:192.0.2.1:1";
+    }
+    std::abort();
+}
+
+std::string_view list_of(Listed listed)
+{
+    switch (listed) {
+    case Listed::nothing: break;
+    case Listed::address: return "192.0.2.0/24";
+    case Listed::udp: return R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])";
+    case Listed::both:
+        return R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"},{"port":53}]}])";
+    case Listed::wildcard: return "*.x.org";
+    case Listed::wildcard_and_udp:
+        return R"(["*.x.org",{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])";
     }
     std::abort();
 }
@@ -75,13 +90,13 @@ Policy policy_of(const Case& one)
     }
     if (one.over == Over::veth || one.over == Over::veth_elsewhere)
         policy.switches.tcp = Tcp::veth;
+    policy.switches.allow_by = one.allow_by;
     Profile& base = policy.profiles["base"];
     base.name = "base";
     base.egress = one.base;
     base.switches = policy.switches;
     if (one.listed != Listed::nothing)
-        base.allow =
-            *rules::parse_allow(one.listed == Listed::address ? "192.0.2.0/24" : "*.x.org");
+        base.allow = *rules::parse_allow(list_of(one.listed));
     if (one.from == EndpointOf::profile)
         base.endpoints = {endpoint_of(one)};
     return policy;
@@ -116,21 +131,63 @@ Wish wish_of(const Case& one)
     return {asked, std::max(one.base, one.ceiling)};
 }
 
+bool has_endpoint(const Case& one)
+{
+    const bool heard = one.annotations || one.from == EndpointOf::profile;
+    return one.from != EndpointOf::nobody && heard;
+}
+
+bool is_granted_list(const Case& one)
+{
+    const auto [asked, permitted] = wish_of(one);
+    return asked == Egress::allowlist && asked <= permitted && one.listed != Listed::nothing;
+}
+
+bool has_wildcard(const Case& one)
+{
+    return one.listed == Listed::wildcard || one.listed == Listed::wildcard_and_udp;
+}
+
+bool has_udp(const Case& one)
+{
+    return one.listed == Listed::udp || one.listed == Listed::both ||
+           one.listed == Listed::wildcard_and_udp;
+}
+
+// Returns whether a gate may serve the run's list: not in an engine's network, not beside a link.
+bool is_for_gate(const Case& one, const Host& host)
+{
+    const bool has_link =
+        has_endpoint(one) && (one.over == Over::veth || one.over == Over::veth_elsewhere);
+    return host.caps.can_gate && host.given != GivenNetns::engines &&
+           one.allow_by != AllowBy::packets && !has_link;
+}
+
+// What serves a granted list, worked out from the promise.
+enum class Served : std::uint8_t { not_at_all, by_gate, by_packets };
+Served served(const Case& one, const Host& host)
+{
+    const bool for_gate = is_for_gate(one, host) && one.listed != Listed::udp;
+    if (one.allow_by == AllowBy::gate || has_wildcard(one))
+        return for_gate ? Served::by_gate : Served::not_at_all;
+    const bool gate_endpoint = has_endpoint(one) && one.over == Over::gate;
+    if (for_gate && (one.listed != Listed::both || gate_endpoint))
+        return Served::by_gate;
+    return host.caps.can_filter ? Served::by_packets : Served::not_at_all;
+}
+
 // Returns the posture that must hold for a run that starts, worked out from the promise.
 Posture promised(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
-    const bool granted = asked <= permitted;
-    const bool heard = one.annotations || one.from == EndpointOf::profile;
-    const bool has_endpoint = one.from != EndpointOf::nobody && heard;
-    if (asked == Egress::open && granted)
+    if (asked == Egress::open && asked <= permitted)
         return Posture::open;
-    if (asked == Egress::allowlist && granted && one.listed != Listed::nothing &&
-        host.caps.can_filter)
+    if (is_granted_list(one) && served(one, host) != Served::not_at_all)
         return Posture::filtered;
-    if (!has_endpoint)
+    if (!has_endpoint(one))
         return Posture::severed;
-    return one.over == Over::unix_socket ? Posture::relayed : Posture::sealed;
+    return one.over == Over::unix_socket || one.over == Over::gate ? Posture::relayed
+                                                                   : Posture::sealed;
 }
 
 Why promised_why(const Case& one, const Host& host)
@@ -140,18 +197,25 @@ Why promised_why(const Case& one, const Host& host)
         return Why::policy_ceiling;
     if (asked == Egress::allowlist && one.listed == Listed::nothing)
         return Why::empty_allow;
-    if (asked == Egress::allowlist && !host.caps.can_filter)
-        return Why::cannot_filter;
-    return Why::as_asked;
+    if (!is_granted_list(one))
+        return Why::as_asked;
+    switch (served(one, host)) {
+    case Served::not_at_all: return Why::cannot_filter;
+    case Served::by_gate: return has_udp(one) ? Why::no_udp : Why::as_asked;
+    case Served::by_packets: return Why::as_asked;
+    }
+    std::abort();
 }
 
 Technique promised_technique(const Case& one, const Host& host, bool has_endpoints)
 {
     switch (promised(one, host)) {
     case Posture::severed: return Technique::none;
-    case Posture::relayed: return Technique::relay;
+    case Posture::relayed: return one.over == Over::gate ? Technique::gate : Technique::relay;
     case Posture::sealed: return Technique::veth;
     case Posture::filtered:
+        if (served(one, host) == Served::by_gate)
+            return Technique::gate;
         return host.given == GivenNetns::engines ? Technique::in_place : Technique::veth;
     case Posture::open: return has_endpoints ? Technique::relay : Technique::none;
     }
@@ -175,12 +239,17 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
     const Why why = promised_why(one, host);
     if (decision.why != why && !(why == Why::as_asked && decision.why == Why::nothing_asked))
         return "tightened without saying so, or not tightened and saying so";
-    if (decision.detail != (why == Why::cannot_filter ? no_forwarding : ""))
+    if (why == Why::cannot_filter ? decision.detail.empty() : !decision.detail.empty())
         return "the reason is not kept";
     if (decision.technique != promised_technique(one, host, !request.endpoints.empty()))
         return "another technique than promised";
-    if (decision.posture == Posture::filtered && !host.caps.can_filter)
+    const bool by_gate = decision.technique == Technique::gate;
+    if (decision.posture == Posture::filtered && !by_gate && !host.caps.can_filter)
         return "filtered on a host that cannot";
+    if (by_gate && !host.caps.can_gate)
+        return "by a gate on a host that cannot";
+    if (by_gate && decision.posture == Posture::filtered && host.given == GivenNetns::engines)
+        return "by a gate in a network of an engine's";
     if (decision.posture == Posture::sealed && !host.caps.can_seal)
         return "sealed on a host that cannot";
     if (decision.posture != Posture::open && !(host.caps.can_isolate && host.caps.can_relay))
@@ -190,24 +259,35 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
     return "";
 }
 
+// Returns whether there is no way to an endpoint tcp:HOST:PORT beside the posture that holds.
+bool lacks_way(const Case& one, const Host& host)
+{
+    if (!has_endpoint(one) || one.over == Over::unix_socket)
+        return false;
+    if (one.over == Over::veth_elsewhere)
+        return true; // a link leads to this host alone
+    const Posture posture = promised(one, host);
+    const Technique technique = promised_technique(one, host, true);
+    if (posture == Posture::open || technique == Technique::in_place)
+        return true;
+    if (one.over == Over::gate)
+        return technique != Technique::gate || !host.caps.can_gate;
+    return posture == Posture::sealed && !host.caps.can_seal;
+}
+
 // Returns whether there is a reason to refuse the run. Without one it has to start.
 bool is_refusable(const Case& one, const Host& host)
 {
     const auto [asked, permitted] = wish_of(one);
     const bool over = asked > permitted;
-    const bool listed = !over && asked == Egress::allowlist && one.listed != Listed::nothing;
-    const bool heard = one.annotations || one.from == EndpointOf::profile;
-    const bool has_endpoint = one.from != EndpointOf::nobody && heard;
+    const bool listed = is_granted_list(one);
     const bool from_stranger = one.from == EndpointOf::annotation || one.by == ChosenBy::annotation;
-    const bool has_tcp = has_endpoint && one.over != Over::unix_socket;
-    const bool filtered_in_place =
-        listed && host.caps.can_filter && host.given == GivenNetns::engines;
-    return (over && one.require == Require::asked) || (listed && one.listed == Listed::wildcard) ||
-           (listed && !host.caps.can_filter && one.annotations && one.require == Require::asked) ||
-           (has_endpoint && from_stranger && !one.permitted) ||
-           (has_endpoint && !host.caps.can_relay) || (has_tcp && one.over != Over::veth) ||
-           (has_tcp && (filtered_in_place || promised(one, host) == Posture::open)) ||
-           (has_tcp && promised(one, host) == Posture::sealed && !host.caps.can_seal) ||
+    const bool lacks = listed && promised_why(one, host) != Why::as_asked;
+    return (over && one.require == Require::asked) ||
+           (listed && has_wildcard(one) && !is_for_gate(one, host)) ||
+           (lacks && one.annotations && one.require == Require::asked) ||
+           (has_endpoint(one) && from_stranger && !one.permitted) ||
+           (has_endpoint(one) && !host.caps.can_relay) || lacks_way(one, host) ||
            (!(host.caps.can_isolate && host.caps.can_relay) && (over || asked != Egress::open));
 }
 
@@ -228,10 +308,10 @@ template <typename Body> void for_each_endpoint(Case one, Body body)
 template <typename Body> void for_each_host(Body body)
 {
     for (const GivenNetns given : given_netns)
-        for (unsigned bits = 0; bits < 16; ++bits)
-            body(Host{
-                {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, no_forwarding},
-                given});
+        for (unsigned bits = 0; bits < 32; ++bits)
+            body(Host{{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
+                       no_forwarding, (bits & 16) != 0},
+                      given});
 }
 
 template <typename Body> void for_each_case(Body body)
@@ -257,35 +337,77 @@ template <typename Body> void for_each_case(Body body)
                         }
 }
 
+// Every list and every way to serve it, where the list is granted: the profile's own, or one that
+// an annotation asks for under the ceiling.
+template <typename Body> void for_each_list(Body body)
+{
+    for (const ChosenBy by : {ChosenBy::fallback, ChosenBy::annotation})
+        for (const Require require : requires_)
+            for (const AllowBy allow_by : {AllowBy::automatic, AllowBy::gate, AllowBy::packets})
+                for (const Listed listed :
+                     {Listed::nothing, Listed::address, Listed::udp, Listed::both, Listed::wildcard,
+                      Listed::wildcard_and_udp}) {
+                    Case one;
+                    one.base = one.ceiling = Egress::allowlist;
+                    one.by = by;
+                    one.require = require;
+                    one.allow_by = allow_by;
+                    for_each_endpoint(one, [&](Case with) {
+                        with.listed = listed;
+                        body(with);
+                    });
+                }
+}
+
+struct Seen {
+    std::size_t cases = 0;
+    std::array<std::size_t, 5> held{};
+    std::array<std::size_t, 9> why{};
+    std::array<std::size_t, 6> technique{};
+};
+
+void check_case(const Case& one, Seen& seen)
+{
+    const auto id = *ContainerId::parse("4f2a");
+    const auto request = resolve(policy_of(one), asked_of(one), {"base", one.by}, {id, {}});
+    for_each_host([&](const Host& host) {
+        ++seen.cases;
+        const auto decision = request ? decide(*request, host.caps, host.given) : Decision{};
+        if ((request && decision) == is_refusable(one, host))
+            FAIL("refused without a reason, or started although there was one");
+        if (!request || !decision)
+            return;
+        if (const auto broken = broken_promise(one, host, *request, *decision); !broken.empty())
+            FAIL(broken);
+        ++seen.held[static_cast<std::size_t>(decision->posture)];
+        ++seen.why[static_cast<std::size_t>(decision->why)];
+        ++seen.technique[static_cast<std::size_t>(decision->technique)];
+    });
+}
+
 } // namespace
 
 TEST_CASE("what holds is never looser than asked or permitted, nor refused without a reason")
 {
-    const auto id = *ContainerId::parse("4f2a");
-    std::size_t cases = 0;
-    std::array<std::size_t, 5> held{};
-    std::array<std::size_t, 7> why{};
-    for_each_case([&](const Case& one) {
-        const auto request = resolve(policy_of(one), asked_of(one), {"base", one.by}, {id, {}});
-        for_each_host([&](const Host& host) {
-            ++cases;
-            const auto decision = request ? decide(*request, host.caps, host.given) : Decision{};
-            if ((request && decision) == is_refusable(one, host))
-                FAIL("refused without a reason, or started although there was one");
-            if (!request || !decision)
-                return;
-            if (const auto broken = broken_promise(one, host, *request, *decision); !broken.empty())
-                FAIL(broken);
-            ++held[static_cast<std::size_t>(decision->posture)];
-            ++why[static_cast<std::size_t>(decision->why)];
-        });
-    });
+    Seen seen;
+    for_each_case([&](const Case& one) { check_case(one, seen); });
     // Each outcome was seen, so every check above was used.
-    CHECK(cases == std::size_t{4} * 3 * 3 * (4 + 3) * 2 * 72 * 64);
-    for (const std::size_t times : held)
+    CHECK(seen.cases == std::size_t{4} * 3 * 3 * (4 + 3) * 2 * 72 * 96);
+    for (const std::size_t times : seen.held)
         CHECK(times > 1000);
     for (const Why one : {Why::as_asked, Why::policy_ceiling, Why::empty_allow, Why::cannot_filter})
-        CHECK(why[static_cast<std::size_t>(one)] > 1000);
+        CHECK(seen.why[static_cast<std::size_t>(one)] > 1000);
+}
+
+TEST_CASE("an allow list is served as the policy says, by gate or by packets, never looser")
+{
+    Seen seen;
+    for_each_list([&](const Case& one) { check_case(one, seen); });
+    for (const Why one : {Why::as_asked, Why::empty_allow, Why::cannot_filter, Why::no_udp})
+        CHECK(seen.why[static_cast<std::size_t>(one)] > 100);
+    for (const Technique one :
+         {Technique::none, Technique::relay, Technique::gate, Technique::veth, Technique::in_place})
+        CHECK(seen.technique[static_cast<std::size_t>(one)] > 100);
 }
 
 } // namespace anchorhold::never_looser_test

@@ -66,7 +66,8 @@ TEST_CASE("every word leads back to what it names, and no other word does")
          {Technique::none, Technique::relay, Technique::gate, Technique::veth, Technique::in_place})
         CHECK(technique_from(word_for(technique)) == technique);
     for (const auto why : {Why::as_asked, Why::nothing_asked, Why::policy_ceiling, Why::empty_allow,
-                           Why::cannot_isolate, Why::cannot_relay, Why::cannot_filter})
+                           Why::cannot_isolate, Why::cannot_relay, Why::cannot_filter, Why::no_udp,
+                           Why::pod_has_less})
         CHECK(why_from(word_for(why)) == why);
     CHECK(!egress_from("Off"));
     CHECK(!egress_from(""));
