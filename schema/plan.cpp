@@ -49,6 +49,18 @@ std::string relay_target(const Endpoint& endpoint, const std::vector<EndpointPla
     std::abort(); // a unix: endpoint that nobody looked up: a bug
 }
 
+// Returns the endpoints that the relay serves: all but those of the gate.
+std::vector<Endpoint> relayed(const Request& request)
+{
+    std::vector<Endpoint> endpoints = request.endpoints;
+    if (request.switches.tcp == Tcp::gate) {
+        std::erase_if(endpoints, [](const Endpoint& endpoint) {
+            return std::holds_alternative<TcpTarget>(endpoint.to);
+        });
+    }
+    return endpoints;
+}
+
 // Plans the first process as far as every run with one has it: it looks at its network namespace
 // and at the mark that the hook leaves. The namespace is checked even when an engine made it,
 // because a path can lead to the host's.
@@ -67,6 +79,12 @@ void plan_look(const RunPaths& paths, bool confined, Plan& plan)
         argv.insert(argv.end(), {"--host-cookie", std::to_string(paths.host_cookie)});
 }
 
+// Returns whether the relay answers names.
+bool answers_dns(const Plan& plan)
+{
+    return plan.cover_resolv_conf && !plan.has_gate;
+}
+
 // Plans what the first process does beyond looking: it stays, listens and answers.
 void plan_service(const Request& request, const std::vector<EndpointPlace>& places,
                   const RunPaths& paths, Plan& plan)
@@ -74,9 +92,9 @@ void plan_service(const Request& request, const std::vector<EndpointPlace>& plac
     for (const EndpointPlace& place : places)
         plan.mounts.push_back({directory_inside(place, paths), place.directory, directory_options});
     std::vector<std::string>& argv = plan.command_prefix;
-    if (plan.cover_resolv_conf)
+    if (answers_dns(plan))
         argv.emplace_back("--dns");
-    if (plan.cover_resolv_conf && paths.names_descriptor != 0) {
+    if (answers_dns(plan) && paths.names_descriptor != 0) {
         argv.insert(argv.end(), {"--names", std::to_string(paths.names_descriptor)});
         plan.names_descriptor = paths.names_descriptor;
     }
@@ -84,13 +102,13 @@ void plan_service(const Request& request, const std::vector<EndpointPlace>& plac
     if (aside)
         argv.emplace_back("--step-aside");
     plan.relay = aside ? "child" : "inside";
-    if (request.switches.on_broker_lost == OnBrokerLost::stop && !request.endpoints.empty()) {
+    if (request.switches.on_broker_lost == OnBrokerLost::stop && !relayed(request).empty()) {
         argv.insert(argv.end(),
                     {"--stop-when-lost", std::to_string(request.switches.broker_lost_after) + ":" +
                                              std::to_string(request.switches.broker_lost_grace)});
         plan.on_broker_lost = "stop";
     }
-    for (const Endpoint& endpoint : request.endpoints) {
+    for (const Endpoint& endpoint : relayed(request)) {
         argv.emplace_back("--endpoint");
         argv.push_back(std::to_string(endpoint.listen.number()) + "=" +
                        relay_target(endpoint, places, paths));
@@ -102,26 +120,36 @@ void plan_service(const Request& request, const std::vector<EndpointPlace>& plac
 // an endpoint's port below 1024.
 bool binds_low_port(const Request& request, bool answers_dns)
 {
-    return answers_dns || std::ranges::any_of(request.endpoints, [](const Endpoint& endpoint) {
+    return answers_dns || std::ranges::any_of(relayed(request), [](const Endpoint& endpoint) {
                return endpoint.listen.number() < 1024;
            });
 }
 
-// Plans what is taken from every confined run. A filtered run has a network, so it keeps its
-// proxies.
+bool has_name(const Request& request)
+{
+    return std::ranges::any_of(request.allow, [](const rules::AllowRule& rule) {
+        return std::holds_alternative<rules::NamePattern>(rule.to);
+    });
+}
+
+// Plans what is taken from every confined run. A run that is filtered by packets has a network, so
+// it keeps its proxies. Names of a list exist inside where somebody answers them, so a gate's
+// resolv.conf is ours whatever `dns` says.
 void plan_confinement(const Request& request, const Decision& decision, const RunPaths& paths,
                       Plan& plan)
 {
     const bool filtered = decision.posture == Posture::filtered;
     plan.drop_setkey_hook = plan.network == NetworkNamespace::own;
     plan.strip_net_caps = true;
-    plan.strip_proxies = !filtered;
-    plan.exempt_relay = filtered && !request.endpoints.empty();
+    plan.has_gate = decision.technique == Technique::gate;
+    plan.strip_proxies = !filtered || plan.has_gate;
+    plan.exempt_relay = filtered && !plan.has_gate && !request.endpoints.empty();
     plan.cover_hosts = filtered;
     if (filtered)
         plan.hosts = paths.inside + "/hosts";
     plan.cover_resolv_conf =
-        request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty());
+        (request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty())) ||
+        (plan.has_gate && has_name(request));
     if (plan.cover_resolv_conf)
         plan.resolv_conf = paths.inside + "/resolv.conf";
     plan.seccomp = {.wanted = true, .deny_vsock = request.switches.vsock == Vsock::deny};
@@ -143,9 +171,10 @@ FirstProcessDuty duty_of(const Request& request, const Decision& decision)
     const bool open = decision.posture == Posture::open;
     if (decision.technique == Technique::pod)
         return open ? FirstProcessDuty::none : FirstProcessDuty::look;
-    const bool answers =
-        decision.posture == Posture::filtered && request.switches.dns == Dns::nxdomain;
-    if (!request.endpoints.empty() || answers)
+    const bool answers = decision.posture == Posture::filtered &&
+                         decision.technique != Technique::gate &&
+                         request.switches.dns == Dns::nxdomain;
+    if (!relayed(request).empty() || answers)
         return FirstProcessDuty::serve;
     return open ? FirstProcessDuty::none : FirstProcessDuty::look;
 }
@@ -175,7 +204,7 @@ Plan make_plan(const Request& request, const Decision& decision,
     if (duty != FirstProcessDuty::none)
         plan_look(paths, !open, plan);
     if (duty == FirstProcessDuty::serve) {
-        plan.free_low_ports = !open && binds_low_port(request, plan.cover_resolv_conf);
+        plan.free_low_ports = !open && binds_low_port(request, answers_dns(plan));
         plan_service(request, places, paths, plan);
         if (request.role == PodRole::sandbox)
             plan.least_cpu_shares = default_cpu_shares;

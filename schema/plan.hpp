@@ -74,6 +74,7 @@ void add_notice(std::vector<std::pair<std::string, std::string>>& env, const std
 
 struct Plan {
     NetworkNamespace network = NetworkNamespace::own;
+    bool has_gate = false;         // names are answered by the gate, not by the relay
     bool drop_setkey_hook = false; // remove Docker's libnetwork-setkey prestart hook
     bool strip_net_caps = false;   // remove CAP_NET_ADMIN and CAP_NET_RAW from all five sets
     bool strip_proxies = false;

@@ -161,6 +161,44 @@ TEST_CASE("a run filtered by a link of its own keeps its proxies and gets pinned
     CHECK(planned(over_veth(Egress::allowlist, {}), {model}, GivenNetns::host) == expected);
 }
 
+TEST_CASE("a run with a gate has nothing but lo: no proxies, no resolver of ours, the gate's names")
+{
+    Plan expected = filtered();
+    expected.has_gate = true;
+    expected.strip_proxies = true;
+    CHECK(gated(Egress::allowlist, {}, {}) == looking(expected));
+    CHECK(gated(Egress::allowlist, {database}, {}) == looking(expected)); // the gate listens
+
+    expected = told(looking(expected), of_model);
+    expected.mounts = model_mounts();
+    expected.extra_pids = 1;
+    expected.relay = "inside";
+    CHECK(gated(Egress::allowlist, {database}, {model}) == expected);
+}
+
+TEST_CASE("a run with endpoints of the gate alone keeps its hosts file")
+{
+    Plan expected = looking(confined());
+    expected.has_gate = true;
+    expected.cover_resolv_conf = true;
+    expected.resolv_conf = "/run/anchorhold/runs/0123456789ab/inside/resolv.conf";
+    CHECK(gated(Egress::off, {database}, {}) == expected);
+}
+
+TEST_CASE("names of a list are answered by the gate under dns: none as well")
+{
+    const auto covers = [](std::string_view list) {
+        Request request = asking(Egress::allowlist);
+        request.allow = *rules::parse_allow(list);
+        request.switches.dns = Dns::none;
+        const auto decision = decide(request, {true, true, true, true, {}, true});
+        REQUIRE(decision);
+        return make_plan(request, *decision, {}, paths()).cover_resolv_conf;
+    };
+    CHECK(covers("x.org"));
+    CHECK(!covers("192.0.2.1"));
+}
+
 TEST_CASE("a run filtered in place stays in its engine's network, and the engine's hook stays")
 {
     Plan expected = filtered();

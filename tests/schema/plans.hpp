@@ -64,6 +64,19 @@ inline Request over_veth(Egress egress, std::vector<Endpoint> endpoints)
     return request;
 }
 
+// Returns the plan of a run on a host that has the gate.
+inline Plan gated(Egress egress, std::vector<Endpoint> endpoints,
+                  const std::vector<EndpointPlace>& places)
+{
+    Request request = over_veth(egress, std::move(endpoints));
+    request.switches = Switches();
+    for (const EndpointPlace& place : places)
+        request.endpoints.push_back(place.endpoint);
+    const auto decision = decide(request, {true, true, true, true, {}, true});
+    REQUIRE_MESSAGE(decision.has_value(), decision.error().what);
+    return make_plan(request, *decision, places, paths());
+}
+
 // Returns the parts that every run gets unless it is left alone.
 inline Plan hooked()
 {
