@@ -116,6 +116,20 @@ std::vector<std::string> network_lines(const std::optional<rules::Network>& netw
     return lines;
 }
 
+// Tells a gate's rules as they are written: names stand behind handles in the network's.
+std::vector<std::string> gate_lines(const RunGate& gate)
+{
+    std::vector<std::string> lines;
+    if (gate.lost != 0)
+        lines.push_back("gone since " + time_text(gate.lost) + ", so all is closed");
+    if (gate.lost == 0 && gate.process.pid != 0)
+        lines.push_back(process_text(gate.process));
+    if (gate.rules.epoch != 0)
+        lines.push_back("times that it was started again: " + std::to_string(gate.rules.epoch));
+    std::ranges::move(all(rules::lines_of(gate.rules)), std::back_inserter(lines));
+    return lines;
+}
+
 std::vector<std::string> denied_lines(const Record& record)
 {
     std::vector<std::string> lines;
@@ -134,7 +148,7 @@ std::vector<std::string> denied_lines(const Record& record)
 std::vector<std::string> network_of(const Plan& plan)
 {
     if (plan.network == NetworkNamespace::own)
-        return {"its own, fresh"};
+        return {plan.has_gate ? "its own, fresh, with a gate" : "its own, fresh"};
     if (plan.network == NetworkNamespace::pods)
         return {"its pod's"};
     if (plan.strip_net_caps)
@@ -297,7 +311,9 @@ std::string render_record(const Record& record)
                {"when a broker is lost", one(record.on_broker_lost)},
                {"told inside", one(record.notice)},
                {"endpoints", endpoint_lines(record.endpoints)},
-               {"network", network_lines(record.network)},
+               {"gate", record.gate ? gate_lines(*record.gate) : std::vector<std::string>()},
+               {"network",
+                record.gate ? std::vector<std::string>() : network_lines(record.network)},
                {"denied", denied_lines(record)},
                {"verified", one(joined(record.verified))},
                {"voids", all(record.voids)},
@@ -366,8 +382,10 @@ Facts facts_of(const Plan& plan)
         {"when a broker is lost", one(plan.on_broker_lost)},
         {"mounts", mounts},
         {"told inside", one(plan.notice)},
-        {"hosts file", when(plan.cover_hosts, "names as they are when the run is created")},
-        {"resolv.conf", when(plan.cover_resolv_conf, plan.command_prefix.empty()
+        {"hosts file",
+         when(plan.cover_hosts && !plan.has_gate, "names as they are when the run is created")},
+        {"resolv.conf", when(plan.cover_resolv_conf, plan.has_gate ? "answered by the gate"
+                                                     : plan.command_prefix.empty()
                                                          ? "without a resolver behind it"
                                                          : "answered with NXDOMAIN inside")},
         {"proxy variables", proxies_of(plan)},

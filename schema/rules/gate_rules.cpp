@@ -65,6 +65,16 @@ Prefix GateRules::default_pool()
     return Network::default_pool();
 }
 
+std::vector<std::string> lines_of(const GateRules& rules)
+{
+    std::vector<std::string> lines{"names are addresses of " + rules.handles.text()};
+    for (const AllowRule& rule : rules.deny)
+        lines.push_back("deny " + text_of(rule));
+    for (const AllowRule& rule : rules.allow)
+        lines.push_back("allow " + text_of(rule));
+    return lines;
+}
+
 std::uint32_t lo_address(const Prefix& handles)
 {
     std::uint32_t base = 0;

@@ -35,6 +35,10 @@ struct GateRules {
     friend bool operator==(const GateRules&, const GateRules&) = default;
 };
 
+// Returns what a person is told of the rules: "names are addresses of 198.19.0.0/16", "deny ...",
+// "allow x.org tcp 443".
+std::vector<std::string> lines_of(const GateRules& rules);
+
 // Addresses of the handles that are none: lo's own, at which names are answered, and the one at
 // which the gate listens for what is captured. Both sockets have a port that nobody wants.
 std::uint32_t lo_address(const Prefix& handles); // host byte order

@@ -97,6 +97,21 @@ const Endpoint* endpoint_at(const Request& request, const AllowRule& question)
     return found == request.endpoints.end() ? nullptr : &*found;
 }
 
+// Judges a name as the gate does before it looks it up.
+Reachability gated_name(const GateMatcher& matcher, const NamePattern& name,
+                        const AllowRule& question)
+{
+    const std::string to = with_port(name.text(), question);
+    if (const AllowRule* const rule = matcher.rule_for(name, question.ports[0].first)) {
+        return {true,
+                {"reachable: " + to + ", allowed by " + text_of(*rule) +
+                 ", where it leads when it is dialled"}};
+    }
+    if (matcher.lists(name))
+        return {false, {"refused: " + to + ", no rule allows it at this port"}};
+    return {false, {"refused: " + to + ", a name that is not listed resolves to nothing"}};
+}
+
 // Returns the ports, behind the first, at which to ask about a range of addresses: less is denied
 // there than before it, or more is allowed. Between two of them nothing changes.
 std::set<int> telling_ports(const Network& network, const Prefix& range, const PortRange& ports)
@@ -194,6 +209,32 @@ Reachability reachability(const Request& request, const Decision& decision, cons
     case Posture::open: return {true, {"reachable: " + to + ", egress is open"}};
     }
     std::abort(); // a byte that is no Posture: refuse to guess
+}
+
+Reachability gate_reachability(const Request& request, const Decision& decision,
+                               const GateRules& rules, const std::vector<Prefix>& own,
+                               const AllowRule& question)
+{
+    if (endpoint_at(request, question) != nullptr || decision.posture != Posture::filtered)
+        return reachability(request, decision, {}, question);
+    const GateMatcher matcher(rules);
+    const std::uint16_t port = question.ports[0].first;
+    const auto* const address = std::get_if<Prefix>(&question.to);
+    if (address == nullptr)
+        return gated_name(matcher, std::get<NamePattern>(question.to), question);
+    const auto theirs =
+        std::ranges::find_if(own, [&](const Prefix& range) { return range.contains(*address); });
+    const AllowRule* const rule = matcher.rule_for(*address, port);
+    Judgement judgement = matcher.judge(rule != nullptr ? *rule : question, *address, port);
+    if (theirs != own.end()) {
+        judgement = {Ruling::always_denied, theirs->text()};
+    } else if (rule == nullptr && judgement.ruling == Ruling::allowed) {
+        judgement = {};
+    }
+    const bool allowed = judgement.ruling == Ruling::allowed;
+    return {allowed,
+            {(allowed ? "reachable: " : "refused: ") + with_port(address_text(*address), question) +
+             ", " + because(judgement, *address, false)}};
 }
 
 std::vector<std::string> rules_without_reach(const Network& network,

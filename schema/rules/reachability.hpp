@@ -5,6 +5,7 @@
 #pragma once
 
 #include "schema/decide.hpp"
+#include "schema/rules/gate_rules.hpp"
 
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ struct Reachability {
 // its addresses is; in such a run a name that was not pinned resolves to nothing.
 Reachability reachability(const Request& request, const Decision& decision, const Network& network,
                           const AllowRule& question);
+
+// The same for a run that the gate serves. A name is reachable when a rule allows it: where it
+// leads is judged when it is dialled. `own` are the host's addresses.
+Reachability gate_reachability(const Request& request, const Decision& decision,
+                               const GateRules& rules, const std::vector<Prefix>& own,
+                               const AllowRule& question);
 
 // Returns a sentence for each rule of an allow list by which nothing is reachable, at no address
 // and no port: "allow 169.254.0.0/16 tcp 443 reaches nothing: always denied: 169.254.0.0/16". It

@@ -308,17 +308,19 @@ Result<int> knock(std::uint32_t address, Port port)
 // The port is heard at the run's link, whose address does not exist yet. So the wildcard is what
 // can be asked for, at an address that only wildcards hear. A refusal alone is an answer: a backlog
 // that is full or a firewall on loopback says nothing about who listens.
-Status check_listener(const Endpoint& endpoint)
+Status check_listener(const Endpoint& endpoint, Tcp way)
 {
     const auto* target = std::get_if<TcpTarget>(&endpoint.to);
     if (target == nullptr || target->host != "host")
         return {};
     const std::string doing = "endpoint " + endpoint.name;
-    AH_TRY(const int at_wildcard, knock(loopback_of_wildcards, target->port), doing);
-    if (at_wildcard != ECONNREFUSED)
-        return {};
     const std::string port = "port " + std::to_string(target->port.number()) + " of this host";
+    AH_TRY(const int at_wildcard, knock(loopback_of_wildcards, target->port), doing);
+    if (way == Tcp::veth && at_wildcard != ECONNREFUSED)
+        return {};
     AH_TRY(const int at_loopback, knock(INADDR_LOOPBACK, target->port), doing);
+    if (way == Tcp::gate && at_loopback != ECONNREFUSED)
+        return {};
     if (at_loopback == 0) {
         return unavailable(doing + ": the broker at " + port +
                            " listens on 127.0.0.1 alone, where no container comes; have it listen "

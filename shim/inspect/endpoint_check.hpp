@@ -31,9 +31,10 @@ Result<SocketServer> find_endpoint(const Endpoint& endpoint,
                                    const CommandUser& user,
                                    const std::vector<Endpoint>& all_of_this_run);
 
-// Refuses an endpoint tcp:host:PORT when nobody listens on that port of the host, or only where no
-// link leads. Other endpoints pass. Code endpoint_unavailable; the sentence begins
+// Refuses an endpoint tcp:host:PORT when nobody listens on that port of the host, or only where the
+// way to it does not lead: a link does not lead to the loopback, and the gate there alone. Other
+// endpoints pass. Code endpoint_unavailable; the sentence begins
 // "endpoint NAME: ".
-Status check_listener(const Endpoint& endpoint);
+Status check_listener(const Endpoint& endpoint, Tcp way);
 
 } // namespace anchorhold::inspect

@@ -5,6 +5,7 @@
 #include "schema/pod.hpp"
 #include "shim/config/oci_keys.hpp"
 #include "shim/inspect/namespaces.hpp"
+#include "shim/prepare/wildcards.hpp"
 #include "shim/runtime/ask_hook.hpp"
 
 #include <algorithm>
@@ -100,6 +101,7 @@ Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const Co
            ContainerId::parse(chosen.pod.holder ? chosen.pod.holder->id : id.text()));
     AH_TRY(chosen.request, resolve(*session.policy, asked.asked, profile, {named, config}));
     chosen.request.role = chosen.pod.role;
+    AH_CHECK(check_wildcards(chosen.request.allow));
     AH_CHECK(check_openness(session, config, chosen));
     // A run that is left alone needs no probe, no helper and no care of its config.json.
     if (auto untouched = leave_alone(chosen.request); untouched && !chosen.pod.holder) {
@@ -114,6 +116,7 @@ Result<ChosenRun> choose(const Session& session, const AskedRun& asked, const Co
         chosen.decision = *std::move(joined);
     } else {
         AH_TRY(chosen.decision, decide_alone(session, config, chosen));
+        chosen.missing = drop_unserved(chosen.decision, chosen.request);
     }
     return chosen;
 }

@@ -14,7 +14,8 @@ struct ChosenRun {
     Request request;
     PodPlace pod;
     Decision decision;
-    runtime::Helpers helpers; // empty where decision.untouched: then nothing of ours runs
+    std::vector<std::string> missing; // of the allow list: what the technique does not carry
+    runtime::Helpers helpers;         // empty where decision.untouched: then nothing of ours runs
     bool joins_pod() const { return decision.technique == Technique::pod; }
 };
 

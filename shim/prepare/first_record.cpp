@@ -45,6 +45,8 @@ Result<Record> first_record(const Session& session, const PreparedRun& run, cons
         record.allow.push_back(text_of(rule));
     if (!run.chosen.joins_pod()) // else it is the pod's to take away
         record.network = run.seen.network;
+    if (run.seen.gate)
+        record.gate = RunGate{.rules = *run.seen.gate, .process = {}, .lost = 0};
     record.sentence = sentence_for(run.chosen.request, run.chosen.decision, run.seen.destinations);
     for (const inspect::Finding& finding : run.planned.voids)
         record.voids.push_back(inspect::text_of(finding));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/prepare/seen.hpp"
 
+#include "schema/rules/gate_request.hpp"
 #include "schema/rules/reachability.hpp"
 #include "shim/config/view.hpp"
 #include "shim/inspect/broker_advice.hpp"
@@ -29,9 +30,13 @@ std::string rootfs_of(json::View config, const config::Bundle& bundle)
     return text->front() == '/' ? *text : bundle.path() + "/" + *text;
 }
 
-// Returns what packets may do; nothing where there are none.
-Result<std::optional<rules::Network>> network_of(const Session& session, const ChosenRun& chosen)
+// Returns what packets may do; nothing where there are none. What a gate serves is looked up when
+// it is dialled.
+Result<std::optional<rules::Network>> network_of(const Session& session, const ChosenRun& chosen,
+                                                 const std::optional<rules::GateRules>& gate)
 {
+    if (gate)
+        return rules::gate_network(*gate);
     const Posture posture = chosen.decision.posture;
     if (chosen.joins_pod()) // the names of the pod, for the hosts file
         return chosen.pod.holder.value_or(Record()).network;
@@ -60,7 +65,7 @@ find_servers(const Session& session, const Request& request, const inspect::Comm
     std::vector<inspect::SocketServer> servers;
     for (std::size_t i = 0; i < request.endpoints.size(); ++i) {
         if (!std::holds_alternative<UnixTarget>(request.endpoints[i].to)) {
-            AH_CHECK(inspect::check_listener(request.endpoints[i]));
+            AH_CHECK(inspect::check_listener(request.endpoints[i], request.switches.tcp));
             continue;
         }
         const auto permitted =
@@ -132,7 +137,13 @@ Status count_destinations(const ChosenRun& chosen, SeenRun& seen)
     rules::Network network = *seen.network;
     AH_TRY(const auto own, own_addresses());
     network.node.insert(network.node.end(), own.begin(), own.end());
-    const auto without = rules::rules_without_reach(network, chosen.request.allow);
+    std::vector<rules::AllowRule> fixed = chosen.request.allow;
+    if (seen.gate) { // a name leads where it leads when it is dialled
+        std::erase_if(fixed, [](const rules::AllowRule& rule) {
+            return std::holds_alternative<rules::NamePattern>(rule.to);
+        });
+    }
+    const auto without = rules::rules_without_reach(network, fixed);
     seen.destinations = chosen.request.allow.size() - without.size();
     std::ranges::move(without, std::back_inserter(seen.inspection.advice));
     return {};
@@ -152,7 +163,10 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     }
     for (const inspect::SocketServer& server : servers)
         seen.places.push_back(server.place);
-    AH_TRY(seen.network, network_of(session, chosen));
+    if (chosen.decision.technique == Technique::gate) {
+        AH_TRY(seen.gate, rules::gate_rules(chosen.request, *session.policy));
+    }
+    AH_TRY(seen.network, network_of(session, chosen, seen.gate));
     AH_TRY(seen.inspection, inspect_here(session, asked, chosen, seen.places, id));
     seen.rootfs = rootfs_of(config, asked.bundle);
     if (const auto name = config.find("hostname"))
@@ -161,6 +175,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
         seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
         seen.mount_points = made_hosts(config, seen.rootfs, session.state_path);
     }
+    std::ranges::copy(chosen.missing, std::back_inserter(seen.inspection.advice));
     AH_CHECK(count_destinations(chosen, seen));
     AH_CHECK(advise(asked, chosen, servers, seen));
     return seen;

@@ -17,6 +17,7 @@ struct SeenRun {
     inspect::CommandUser user;
     std::vector<EndpointPlace> places;     // of the unix: endpoints; none where the pod has them
     std::optional<rules::Network> network; // of a sealed or filtered run, and of the pod joined
+    std::optional<rules::GateRules> gate;  // of a run with a gate
     std::size_t destinations = 0;          // of a filtered run: rules that lead somewhere
     std::string rootfs;                    // host path
     std::string hostname;                  // the container's own name

@@ -5,6 +5,7 @@
 #include "schema/path_words.hpp"
 #include "schema/request.hpp"
 #include "shim/inspect/endpoint_check.hpp"
+#include "shim/prepare/wildcards.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -46,7 +47,7 @@ bool may_come(const std::string& path)
 Status reach(const Endpoint& endpoint, const Request& request)
 {
     if (!std::holds_alternative<UnixTarget>(endpoint.to))
-        return inspect::check_listener(endpoint);
+        return inspect::check_listener(endpoint, request.switches.tcp);
     AH_TRY(const inspect::SocketServer server,
            inspect::find_endpoint(endpoint, std::nullopt, {}, request.endpoints));
     (void)server; // that it is there is all
@@ -81,8 +82,10 @@ ProfileState look_at_profile(const Policy& policy, const Profile& profile, const
 {
     ProfileState state{.name = name, .fit = true, .says = {}};
     const auto request = resolve_alone(policy, name);
-    const auto decided =
+    auto decided =
         request ? check_decision(*request, answers) : Status(std::unexpected(request.error()));
+    if (decided)
+        decided = prepare::check_wildcards(request->allow);
     if (!decided)
         return {.name = name, .fit = false, .says = decided.error().what};
     for (std::size_t i = 0; i < request->endpoints.size() && state.fit; ++i)

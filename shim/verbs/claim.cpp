@@ -15,7 +15,14 @@
 namespace anchorhold::verbs {
 namespace {
 
-constexpr std::string_view resolv_conf = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
+// Names are answered by the relay, or by the gate at the address that it gave lo. The gate asks
+// another resolver first, so its answer may take longer.
+std::string resolv_conf(const Record& record)
+{
+    if (!record.gate)
+        return "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
+    return "nameserver " + rules::dotted(rules::lo_address(record.gate->rules.handles)) + "\n";
+}
 
 Status write_for_inside(const state::StateDir& state, const RunKey& key, const char* name,
                         std::string_view text)
@@ -64,7 +71,7 @@ Status write_inside(const state::StateDir& state, const RunKey& key,
     const Record& network = run.chosen.joins_pod() ? *run.chosen.pod.holder : record;
     if (!record.notice.empty())
         AH_CHECK(write_for_inside(state, key, "notice", notice_text(record, network)));
-    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf));
+    AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf(record)));
     if (!seen.network)
         return {};
     return write_for_inside(state, key, "hosts",

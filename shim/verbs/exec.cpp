@@ -21,8 +21,9 @@ namespace {
 Plan exec_plan(const Session& session, const Record& record)
 {
     Plan plan;
-    plan.strip_proxies = record.posture <= Posture::sealed;
-    plan.exempt_relay = record.posture == Posture::filtered && !record.endpoints.empty();
+    plan.strip_proxies = record.posture <= Posture::sealed || record.gate;
+    plan.exempt_relay =
+        record.posture == Posture::filtered && !record.gate && !record.endpoints.empty();
     if (session.policy) {
         if (const Profile* const profile = session.policy->find(record.profile))
             plan.env = profile->env;

@@ -181,6 +181,28 @@ TEST_CASE("where not all that was denied could be kept, it is said wherever it i
                                          "            there may be more: only so many are kept\n"));
 }
 
+TEST_CASE("a run with a gate shows its rules as they are written, and how the gate fares")
+{
+    Record record;
+    record.gate = RunGate();
+    record.gate->rules = *rules::read_gate_rules(R"({"allow":["*.x.org"],"deny":["no.x.org:1"]})");
+    record.network = rules::gate_network(record.gate->rules);
+    const auto shows = [&record](std::string_view text) {
+        return render_record(record).contains(text);
+    };
+    CHECK(shows("gate:       names are addresses of 198.19.0.0/16\n"));
+    CHECK(shows(" deny no.x.org tcp 1 udp 1\n"));
+    CHECK(shows(" allow *.x.org tcp 443\n"));
+    CHECK(!shows("allow 198.19.0.0/16"));
+    record.gate->process.pid = 77;
+    record.gate->rules.epoch = 2;
+    CHECK(shows("gate:       pid 77\n"));
+    CHECK(shows(" times that it was started again: 2\n"));
+    record.gate->lost = 1767225602;
+    CHECK(shows("gate:       gone since 2026-01-01T00:00:02Z, so all is closed\n"));
+    CHECK(!shows("pid 77"));
+}
+
 TEST_CASE("a filtered run's record shows its rules, its names and what was denied")
 {
     Record record;

@@ -90,6 +90,37 @@ TEST_CASE("a name is answered address by address, and reachable when one of them
           Reachability{false, {"refused: gone.org tcp 443, it has no address now"}});
 }
 
+TEST_CASE("of a run with a gate the gate's own matcher is asked")
+{
+    const auto gated = [](std::string_view text) {
+        const auto rules = read_gate_rules(R"({"allow":["**.x.org","192.0.2.0/24:80",
+            "10.0.0.0/8:1"],"deny":["no.x.org","192.0.2.9"]})");
+        REQUIRE(rules);
+        Decision decision = holds(Posture::filtered);
+        decision.technique = Technique::gate;
+        const Reachability found =
+            gate_reachability(asking(Egress::allowlist), decision, *rules,
+                              {*Prefix::parse("192.0.2.7", Code::invalid_request)}, question(text));
+        REQUIRE(found.lines.size() == 1);
+        CHECK(found.reachable == found.lines.front().starts_with("reachable"));
+        return found.lines.front();
+    };
+    CHECK(gated("a.b.x.org") == "reachable: a.b.x.org tcp 443, allowed by **.x.org tcp 443, where "
+                                "it leads when it is dialled");
+    CHECK(gated("a.x.org:22") == "refused: a.x.org tcp 22, no rule allows it at this port");
+    for (const std::string name : {"x.org", "no.x.org", "y.org"})
+        CHECK(gated(name) ==
+              "refused: " + name + " tcp 443, a name that is not listed resolves to nothing");
+    CHECK(gated("192.0.2.1:80") == "reachable: 192.0.2.1 tcp 80, allowed by 192.0.2.0/24 tcp 80");
+    CHECK(gated("10.2.3.4:1") == "reachable: 10.2.3.4 tcp 1, allowed by 10.0.0.0/8 tcp 1");
+    CHECK(gated("192.0.2.1:81") == "refused: 192.0.2.1 tcp 81, no rule allows it");
+    CHECK(gated("192.0.2.9:80").starts_with("refused: 192.0.2.9 tcp 80, denied by 192.0.2.9/32"));
+    CHECK(gated("192.0.2.7:80") == "refused: 192.0.2.7 tcp 80, always denied: 192.0.2.7/32");
+    CHECK(gated("198.19.0.9") == "refused: 198.19.0.9 tcp 443, always denied: 198.19.0.0/16");
+    CHECK(gated("169.254.169.254:80").starts_with("refused: 169.254.169.254 tcp 80, always"));
+    CHECK(gated("127.0.0.1:8080") == "reachable: 127.0.0.1 tcp 8080, endpoint model");
+}
+
 TEST_CASE("a rule by which nothing is reachable is named, with the reason that check gives")
 {
     const auto without = [](std::string_view allow, std::string_view deny = "") {

@@ -284,12 +284,12 @@ struct Server {
         if (backlog >= 0)
             REQUIRE(::listen(socket.get(), backlog) == 0);
     }
-    std::string told() const
+    std::string told(Tcp way = Tcp::veth) const
     {
         const Endpoint endpoint{.name = "model",
                                 .listen = *Port::from(8080, Code::invalid_request),
                                 .to = TcpTarget{"host", *Port::from(port, Code::invalid_request)}};
-        const auto held = check_listener(endpoint);
+        const auto held = check_listener(endpoint, way);
         CHECK((held || held.error().code == Code::endpoint_unavailable));
         return held ? "served" : held.error().what;
     }
@@ -308,7 +308,10 @@ TEST_CASE("a port of the host where nobody listens refuses the run, as a socket 
     CHECK(loopback.told() == "endpoint model: the broker at port " + std::to_string(loopback.port) +
                                  " of this host listens on 127.0.0.1 alone, where no container "
                                  "comes; have it listen on 0.0.0.0");
-    CHECK(check_listener(endpoint_at("/nowhere/broker.sock")));
+    CHECK(check_listener(endpoint_at("/nowhere/broker.sock"), Tcp::veth));
+    for (const Server* const server : {&heard, &loopback}) // the gate comes to the loopback
+        CHECK(server->told(Tcp::gate) == "served");
+    CHECK(silent.told(Tcp::gate) == silent.told());
 }
 
 TEST_CASE("a socket's path may be longer than sun_path")
