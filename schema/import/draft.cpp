@@ -3,6 +3,7 @@
 
 #include "schema/policy.hpp"
 #include "schema/rules/always_denied.hpp"
+#include "schema/rules/public_suffix.hpp"
 
 #include <algorithm>
 
@@ -58,8 +59,13 @@ void Draft::allow(ImportedProfile& profile, json::View at, rules::AllowRule rule
         const std::string text = name->text();
         if (text == "localhost" || text.ends_with(".localhost"))
             return lose(at, "no rule leads to a loopback; an endpoint does");
-        if (!name->is_exact())
-            return lose(at, "a wildcard cannot be looked up when a run is created; list the names");
+        if (!name->is_exact() && rules::is_at_suffix("", text.substr(text.find('.') + 1)))
+            return lose(at, "a wildcard right below a top-level domain allows anybody");
+        const auto gone = std::erase_if(rule.ports, [name](const rules::PortRange& ports) {
+            return !name->is_exact() && ports.udp;
+        });
+        if (gone != 0)
+            lose(at, "a wildcard is the gate's, which carries no UDP, here and in all the list");
     } else if (rules::is_covered(std::get<rules::Prefix>(rule.to),
                                  rules::always_denied(rules::Network::default_pool()))) {
         return lose(at, rules::text_of(rule.to) + " is what no run reaches");

@@ -85,6 +85,18 @@ std::vector<rules::PortRange> ports()
             {dns_over_tls + 1, 65535, true}};
 }
 
+// Returns an earlier rule that denies names for which the wildcard of `rule` stands, or null.
+const Rule* cut_before(const std::vector<Rule>& rules, const Rule& rule)
+{
+    for (const Rule& earlier : rules) {
+        if (&earlier == &rule)
+            break;
+        if (!earlier.allows && matches(rule, earlier.target))
+            return &earlier;
+    }
+    return nullptr;
+}
+
 void take_allowed(const std::vector<Rule>& rules, const Rule& rule, Draft& draft,
                   ImportedProfile& profile)
 {
@@ -96,6 +108,10 @@ void take_allowed(const std::vector<Rule>& rules, const Rule& rule, Draft& draft
             rules, [&](const Rule& other) { return matches(other, rule.target); });
         if (first != rules.end() && !first->allows)
             return draft.lose(rule.target_at, "is denied before, by " + first->at.where());
+        if (const Rule* const cuts = cut_before(rules, rule)) {
+            return draft.lose(rule.target_at, "stands behind " + cuts->at.where() +
+                                                  ", which denies names that it would allow");
+        }
     }
     draft.allow(profile, rule.target_at, {*std::move(to), ports(), {}});
 }

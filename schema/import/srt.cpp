@@ -103,8 +103,9 @@ Result<rules::Destination> read_allowed(const Entry& entry,
         return fail(Code::invalid_request,
                     in_quotes(entry.host) + " has no dot, and is refused there");
     }
-    if (std::ranges::any_of(mitm,
-                            [&](const rules::NamePattern& one) { return one.covers(*name); })) {
+    if (std::ranges::any_of(mitm, [&](const rules::NamePattern& one) {
+            return one.covers(*name) || name->covers(one);
+        })) {
         return fail(Code::invalid_request,
                     "the proxy of mitmProxy decides about " + in_quotes(entry.host));
     }
@@ -277,8 +278,8 @@ Result<Draft> draft_from_srt(json::View root)
         return std::holds_alternative<rules::NamePattern>(rule.to);
     });
     if (has_name) {
-        draft.lose(*network,
-                   "a name is kept as its addresses, so what else is there is reached too");
+        draft.lose(*network, "without the gate a name is kept as its addresses, so what else is "
+                             "there is reached too");
     }
     // With a foreign proxy for both protocols, sandbox-runtime compares no names itself.
     if (network->find("httpProxyPort") && network->find("socksProxyPort") &&

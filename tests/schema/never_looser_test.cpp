@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
 namespace anchorhold::never_looser_test {
 namespace {
@@ -24,6 +25,14 @@ enum class EndpointOf : std::uint8_t { nobody, profile, annotation };
 // The target of an endpoint, and the policy's "tcp" for it.
 enum class Over : std::uint8_t { unix_socket, gate, veth, veth_elsewhere };
 enum class Listed : std::uint8_t { nothing, address, udp, both, wildcard, wildcard_and_udp };
+
+constexpr std::array lists{
+    "",
+    "192.0.2.0/24",
+    R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])",
+    R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"},{"port":53}]}])",
+    "*.x.org",
+    R"(["*.x.org",{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])"};
 
 struct Case {
     std::optional<Egress> said; // by the annotation
@@ -55,21 +64,6 @@ const char* target_of(Over over)
     std::abort();
 }
 
-std::string_view list_of(Listed listed)
-{
-    switch (listed) {
-    case Listed::nothing: break;
-    case Listed::address: return "192.0.2.0/24";
-    case Listed::udp: return R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])";
-    case Listed::both:
-        return R"([{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"},{"port":53}]}])";
-    case Listed::wildcard: return "*.x.org";
-    case Listed::wildcard_and_udp:
-        return R"(["*.x.org",{"to":"192.0.2.1","ports":[{"port":53,"protocol":"UDP"}]}])";
-    }
-    std::abort();
-}
-
 Endpoint endpoint_of(const Case& one)
 {
     return {"e", *Port::from(80, Code::invalid_request),
@@ -96,7 +90,7 @@ Policy policy_of(const Case& one)
     base.egress = one.base;
     base.switches = policy.switches;
     if (one.listed != Listed::nothing)
-        base.allow = *rules::parse_allow(list_of(one.listed));
+        base.allow = *rules::parse_allow(lists[static_cast<std::size_t>(one.listed)]);
     if (one.from == EndpointOf::profile)
         base.endpoints = {endpoint_of(one)};
     return policy;
@@ -163,7 +157,6 @@ bool is_for_gate(const Case& one, const Host& host)
            one.allow_by != AllowBy::packets && !has_link;
 }
 
-// What serves a granted list, worked out from the promise.
 enum class Served : std::uint8_t { not_at_all, by_gate, by_packets };
 Served served(const Case& one, const Host& host)
 {
@@ -199,12 +192,9 @@ Why promised_why(const Case& one, const Host& host)
         return Why::empty_allow;
     if (!is_granted_list(one))
         return Why::as_asked;
-    switch (served(one, host)) {
-    case Served::not_at_all: return Why::cannot_filter;
-    case Served::by_gate: return has_udp(one) ? Why::no_udp : Why::as_asked;
-    case Served::by_packets: return Why::as_asked;
-    }
-    std::abort();
+    if (served(one, host) == Served::not_at_all)
+        return Why::cannot_filter;
+    return served(one, host) == Served::by_gate && has_udp(one) ? Why::no_udp : Why::as_asked;
 }
 
 Technique promised_technique(const Case& one, const Host& host, bool has_endpoints)
@@ -230,10 +220,10 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
     const bool from_stranger = one.from == EndpointOf::annotation || one.by == ChosenBy::annotation;
     if (decision.posture != promised(one, host))
         return "another posture than promised";
-    if (decision.posture == Posture::open && std::min(asked, permitted) != Egress::open)
-        return "open though not asked or not permitted";
-    if (decision.posture == Posture::filtered && std::min(asked, permitted) != Egress::allowlist)
-        return "filtered though not asked or not permitted";
+    const Egress least = std::min(asked, permitted);
+    if ((decision.posture == Posture::open && least != Egress::open) ||
+        (decision.posture == Posture::filtered && least != Egress::allowlist))
+        return "open or filtered though not asked or not permitted";
     if (decision.asked != asked)
         return "the record would not say what was asked";
     const Why why = promised_why(one, host);
@@ -246,10 +236,9 @@ std::string broken_promise(const Case& one, const Host& host, const Request& req
     const bool by_gate = decision.technique == Technique::gate;
     if (decision.posture == Posture::filtered && !by_gate && !host.caps.can_filter)
         return "filtered on a host that cannot";
-    if (by_gate && !host.caps.can_gate)
-        return "by a gate on a host that cannot";
-    if (by_gate && decision.posture == Posture::filtered && host.given == GivenNetns::engines)
-        return "by a gate in a network of an engine's";
+    const bool engines = host.given == GivenNetns::engines && decision.posture > Posture::relayed;
+    if (by_gate && (!host.caps.can_gate || engines))
+        return "by a gate where there is none";
     if (decision.posture == Posture::sealed && !host.caps.can_seal)
         return "sealed on a host that cannot";
     if (decision.posture != Posture::open && !(host.caps.can_isolate && host.caps.can_relay))
@@ -308,10 +297,10 @@ template <typename Body> void for_each_endpoint(Case one, Body body)
 template <typename Body> void for_each_host(Body body)
 {
     for (const GivenNetns given : given_netns)
-        for (unsigned bits = 0; bits < 32; ++bits)
-            body(Host{{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
-                       no_forwarding, (bits & 16) != 0},
-                      given});
+        for (unsigned bits = 0; bits < 32; ++bits) {
+            const auto bit = [bits](unsigned at) { return (bits >> at & 1U) != 0; };
+            body(Host{{bit(0), bit(1), bit(2), bit(3), no_forwarding, bit(4)}, given});
+        }
 }
 
 template <typename Body> void for_each_case(Body body)
@@ -361,9 +350,7 @@ template <typename Body> void for_each_list(Body body)
 
 struct Seen {
     std::size_t cases = 0;
-    std::array<std::size_t, 5> held{};
-    std::array<std::size_t, 9> why{};
-    std::array<std::size_t, 6> technique{};
+    std::array<std::size_t, 9> held{}, why{}, technique{};
 };
 
 void check_case(const Case& one, Seen& seen)
@@ -391,9 +378,8 @@ TEST_CASE("what holds is never looser than asked or permitted, nor refused witho
 {
     Seen seen;
     for_each_case([&](const Case& one) { check_case(one, seen); });
-    // Each outcome was seen, so every check above was used.
     CHECK(seen.cases == std::size_t{4} * 3 * 3 * (4 + 3) * 2 * 72 * 96);
-    for (const std::size_t times : seen.held)
+    for (const std::size_t times : std::span(seen.held).first(5))
         CHECK(times > 1000);
     for (const Why one : {Why::as_asked, Why::policy_ceiling, Why::empty_allow, Why::cannot_filter})
         CHECK(seen.why[static_cast<std::size_t>(one)] > 1000);

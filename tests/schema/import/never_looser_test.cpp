@@ -3,6 +3,7 @@
 // Random documents are judged by the code that enforces, and by models which have only the rules of
 // matching of each source. Where nothing was lost, the reverse holds too, except for srt, where a
 // denied name closes its address.
+#include "schema/rules/gate_rules.hpp"
 #include "schema/rules/network.hpp"
 
 #include "tests/schema/import/imports.hpp"
@@ -295,8 +296,25 @@ Network network_of(const Policy& policy)
     return network;
 }
 
+GateRules gate_rules_of(const Policy& policy)
+{
+    GateRules rules;
+    rules.allow = policy.find(policy.fallback)->allow.value_or(std::vector<AllowRule>());
+    rules.deny = policy.deny;
+    return rules;
+}
+
+bool is_dialled(const GateMatcher& gate, const Host& host, std::uint16_t port)
+{
+    const Prefix address = range(host.address);
+    const auto name = NamePattern::parse(host.name, Code::invalid_request);
+    const AllowRule* const rule = name ? gate.rule_for(*name, port) : nullptr;
+    return gate.rule_for(address, port) != nullptr ||
+           (rule != nullptr && gate.judge(*rule, address, port).ruling == Ruling::allowed);
+}
+
 struct Seen {
-    std::size_t permitted = 0, whole = 0, refused = 0;
+    std::size_t permitted = 0, whole = 0, refused = 0, dialled = 0;
 };
 
 template <typename Source> void hold(const Source& source, Seen& seen)
@@ -308,6 +326,8 @@ template <typename Source> void hold(const Source& source, Seen& seen)
         return;
     }
     const Network network = network_of(policy_in(got->policy));
+    const GateRules rules = gate_rules_of(policy_in(got->policy));
+    const GateMatcher gate(rules);
     const bool whole = Source::is_exact && got->losses.empty();
     seen.whole += whole ? 1 : 0;
     for (const Host& host : hosts) {
@@ -320,6 +340,10 @@ template <typename Source> void hold(const Source& source, Seen& seen)
                     FAIL(text);
                 seen.permitted += ours ? 1 : 0;
             }
+            const bool dialled = is_dialled(gate, host, port);
+            if (dialled && !source.permits(host, port, false))
+                FAIL(text);
+            seen.dialled += dialled ? 1 : 0;
         }
     }
 }
@@ -338,6 +362,7 @@ template <typename Source> Seen hold_many()
 TEST_CASE("srt: what comes out permits nothing that the settings did not")
 {
     const Seen seen = hold_many<Srt>();
+    CHECK(seen.dialled > 500);
     CHECK(seen.permitted > 500); // the models have permitted something
     CHECK(seen.refused > 20);
 }
@@ -345,6 +370,7 @@ TEST_CASE("srt: what comes out permits nothing that the settings did not")
 TEST_CASE("opensandbox: what comes out permits nothing that the policy did not")
 {
     const Seen seen = hold_many<OpenSandbox>();
+    CHECK(seen.dialled > 500);
     CHECK(seen.permitted > 500);
     CHECK(seen.whole > 50);
 }

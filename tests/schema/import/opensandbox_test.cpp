@@ -69,14 +69,51 @@ TEST_CASE("opensandbox: a whole file becomes a whole policy")
               "protocol": "UDP"
             }
           ]
+        },
+        {
+          "to": "**.example.com",
+          "ports": [
+            {
+              "port": 1,
+              "endPort": 852,
+              "protocol": "TCP"
+            },
+            {
+              "port": 854,
+              "endPort": 65535,
+              "protocol": "TCP"
+            }
+          ]
         }
       ]
     }
   }
 }
 )");
-    CHECK(got.losses == Lines{"egress[1].target: a wildcard cannot be looked up when a run is "
-                              "created; list the names"});
+    CHECK(got.losses == Lines{"egress[1].target: a wildcard is the gate's, which carries no UDP, "
+                              "here and in all the list"});
+}
+
+TEST_CASE("opensandbox: a wildcard is kept unless a rule before it denies some of its names")
+{
+    const std::string tcp =
+        R"([{"to":"**.x.org","ports":[{"port":1,"endPort":852},{"port":854,"endPort":65535}]}])";
+    const std::string no_udp = "egress[1].target: a wildcard is the gate's, which carries no UDP, "
+                               "here and in all the list";
+    check(R"({"egress":[{"action":"deny","target":"x.org"},{"action":"allow","target":"*.x.org"},
+        {"action":"deny","target":"a.x.org"}]})",
+          one_profile(tcp), {no_udp});
+    for (const std::string denied : {"a.x.org", "*.a.x.org"})
+        check(
+            R"({"egress":[{"action":"deny","target":")" + denied +
+                R"("},{"action":"allow","target":"*.x.org"}]})",
+            one_profile("[]"),
+            {"egress[1].target: stands behind egress[0], which denies names that it would allow"});
+    check(R"({"egress":[{"action":"deny","target":"y.org"},{"action":"allow","target":"*.org"}]})",
+          one_profile("[]"),
+          {"egress[1].target: stands behind egress[0], which denies names that it would allow"});
+    check(R"({"egress":[{"action":"allow","target":"*.org"}]})", one_profile("[]"),
+          {"egress[0].target: a wildcard right below a top-level domain allows anybody"});
 }
 
 TEST_CASE("opensandbox: among names the first rule decides, among addresses the deny")

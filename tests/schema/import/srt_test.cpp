@@ -7,8 +7,8 @@ using namespace imports;
 namespace {
 
 constexpr const char* every_tcp = R"("ports":[{"port":1,"endPort":65535,"protocol":"TCP"}])";
-const std::string by_address =
-    "network: a name is kept as its addresses, so what else is there is reached too";
+const std::string by_address = "network: without the gate a name is kept as its addresses, so what "
+                               "else is there is reached too";
 
 std::string settings(const std::string& allowed, const std::string& denied = "[]",
                      const std::string& more = "")
@@ -69,6 +69,16 @@ TEST_CASE("srt: a whole file becomes a whole policy, and what it lost is listed 
             }
           ]
         },
+        {
+          "to": "**.npmjs.org",
+          "ports": [
+            {
+              "port": 1,
+              "endPort": 65535,
+              "protocol": "TCP"
+            }
+          ]
+        },
         "pypi.org",
         "10.0.0.1:22",
         "[2001:db8::1]:80"
@@ -78,9 +88,7 @@ TEST_CASE("srt: a whole file becomes a whole policy, and what it lost is listed 
 }
 )");
     CHECK(got.losses ==
-          Lines{"network.allowedDomains[1]: a wildcard cannot be looked up when a run is created; "
-                "list the names",
-                "network.allowUnixSockets: sockets are endpoints of a profile, with a name and a "
+          Lines{"network.allowUnixSockets: sockets are endpoints of a profile, with a name and a "
                 "port",
                 "network.httpProxyPort: connections go straight, through no proxy",
                 "filesystem: a policy has no word for it", by_address});
@@ -161,6 +169,11 @@ TEST_CASE("srt: where a proxy of somebody else's decides, nothing is kept")
     CHECK(some.losses ==
           Lines{"network.allowedDomains[0]: the proxy of mitmProxy decides about \"a.corp.org\"",
                 "network.mitmProxy: connections go straight, through no proxy", by_address});
+    const Left above =
+        read(settings(R"(["*.corp.org"])", "[]", R"(,"mitmProxy":{"domains":["a.corp.org"]})"));
+    CHECK(above.policy == one_profile("[]"));
+    CHECK(above.losses.front() ==
+          "network.allowedDomains[0]: the proxy of mitmProxy decides about \"*.corp.org\"");
 }
 
 TEST_CASE("srt: without a list nothing is allowed, and everything is no list")

@@ -299,19 +299,16 @@ struct Server {
 
 TEST_CASE("a port of the host where nobody listens refuses the run, as a socket does")
 {
-    const Server heard(INADDR_ANY, 8);
-    CHECK(heard.told() == "served");
+    CHECK(Server(INADDR_ANY, 8).told() == "served");
     const Server silent(INADDR_ANY, -1);
     CHECK(silent.told() == "endpoint model: nobody listens on port " + std::to_string(silent.port) +
                                " of this host; start the broker first");
     const Server loopback(INADDR_LOOPBACK, 8);
+    CHECK(loopback.told(Tcp::gate) == "served");
     CHECK(loopback.told() == "endpoint model: the broker at port " + std::to_string(loopback.port) +
                                  " of this host listens on 127.0.0.1 alone, where no container "
                                  "comes; have it listen on 0.0.0.0");
     CHECK(check_listener(endpoint_at("/nowhere/broker.sock"), Tcp::veth));
-    for (const Server* const server : {&heard, &loopback}) // the gate comes to the loopback
-        CHECK(server->told(Tcp::gate) == "served");
-    CHECK(silent.told(Tcp::gate) == silent.told());
 }
 
 TEST_CASE("a socket's path may be longer than sun_path")
