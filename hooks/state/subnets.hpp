@@ -67,7 +67,7 @@ using AskRouted = std::function<Result<std::optional<RoutedRange>>(const rules::
 // left.
 //
 // When no /30 is left, the error names the cause, because the administrator can do different things
-// about each: "every subnet of the pool 198.18.0.0/15 is routed: 198.18.0.0/15", or "the pool
+// about each: "every subnet of the pool 198.18.0.0/16 is routed: 198.18.0.0/16", or "the pool
 // 198.18.0.0/29 is used up: 2 runs are live", or both.
 Result<rules::Subnet> reserve_subnet(const StateDir& state, const RunKey& key,
                                      std::string_view generation, const rules::Prefix& pool,

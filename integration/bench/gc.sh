@@ -10,7 +10,7 @@ needs root "${AH_RUNTIME:-runc}" busybox jq ip nft getent ldd "$python"
 enter_lab
 needs_host veth nf_tables
 make_rootfs "$lab/rootfs"
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
 bundle live '.annotations += {"dev.anchorhold.egress": "allowlist",
                               "dev.anchorhold.allow": "192.0.2.0/24:443"}' sleep infinity

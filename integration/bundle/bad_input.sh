@@ -239,11 +239,12 @@ options=(--frob x)
 red check "R3 C-12 an option nobody knows" is_refused invalid_request create
 options=()
 
-# Features of later versions are refused until then, never taken for something looser.
-for wish in '{endpoints: [{name: "model", listen: 80, to: "tcp:host:80"}]}' \
-    '{egress: "allowlist", allow: ["*.github.com"]}'; do
+# What the technique that was asked for cannot do is refused, never taken for something looser.
+for wish in '{tcp: "veth", endpoints: [{name: "model", listen: 80, to: "tcp:192.0.2.1:80"}]}' \
+    '{egress: "open", endpoints: [{name: "model", listen: 80, to: "tcp:host:80"}]}' \
+    '{egress: "allowlist", allow_by: "packets", allow: ["*.github.com"]}'; do
     policy "{profiles: {wish: $wish}, default: \"wish\"}"
-    refuses posture_unavailable "not available yet: $wish" 'del(.annotations)'
+    refuses posture_unavailable "there is no way: $wish" 'del(.annotations)'
 done
 policy
 

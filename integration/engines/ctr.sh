@@ -14,7 +14,7 @@ make_image cell "$lab/rootfs"
 make_image poor "$lab/rootfs" '{"User": "1000:1000"}'
 mkdir -p "$lab/bare/bin" && cp "$lab/bin/attempt" "$lab/bare/bin/attempt"
 make_image scratch "$lab/bare"
-policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
+policy '{ceiling: "allowlist", allow_by: "packets", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 open_world
 name_hosts
 start_ready "$python" "$here/lib/world.py" tcp=9000

@@ -17,7 +17,7 @@ profiles() {
         ($granted | split(", ")) as $granted
         | {model: asks("model"), stepwise: asks("stepwise"), absent: asks("absent"),
            named: asks("{hostname}"),
-           granted: {egress: "allowlist", allow: $granted},
+           granted: {egress: "allowlist", allow_by: "packets", allow: $granted},
            sealed: {tcp: "veth", endpoints: [{name: "model", listen: 8080, to: "tcp:host:9000"}]},
            open: {}}'
 }

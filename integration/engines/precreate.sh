@@ -10,7 +10,7 @@ needs "${cell_needs[@]}" podman
 enter_lab
 make_rootfs "$lab/rootfs"
 make_image cell "$lab/rootfs"
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 open_world
 name_hosts
 start_broker model

@@ -36,7 +36,7 @@ in_podman() { as_somebody podman "$@"; }
 podman_run() { in_podman run "$@"; }
 settle() { settle_podman; }
 
-policy "{ceiling: \"allowlist\", tcp: \"veth\", tcp_endpoints: [\"host:9000\"],
+policy "{ceiling: \"allowlist\", allow_by: \"packets\", tcp: \"veth\", tcp_endpoints: [\"host:9000\"],
          sockets: [\"$mine/brokers\", \"$brokers\"]}"
 # The state is where a rootless one keeps it.
 [ -n "$bare" ] || printf '#!/bin/sh\nexec %s --ah-policy %s "$@"\n' "$lab/bin/anchorhold" \
@@ -125,7 +125,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 rm "$state"/ended/*
 podman_run --rm --annotation dev.anchorhold.egress=allowlist \
     --annotation dev.anchorhold.allow=1.1.1.1 localhost/cell:1 true
-red check "C-32 an allow list is severed" contains "$(jq -r .sentence "$state"/ended/*)" \
+red check "C-32 an allow list by packets is severed" contains "$(jq -r .sentence "$state"/ended/*)" \
     "Network: allowlist — severed: this host cannot filter"
 refused() { # refused TEXT OPTION...
     local output

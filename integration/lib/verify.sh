@@ -26,7 +26,7 @@ mkdir -p /etc/anchorhold
 ln -s /usr/bin/docker "$lab/tools/docker"
 export PATH=$lab/tools:$PATH
 policy "{runtime: \"$waiting\", profiles: {off: {cri: true}, agent: {cri: true},
-    ci: {egress: \"allowlist\", allow: [\"1.1.1.1\"]},
+    ci: {egress: \"allowlist\", allow_by: \"packets\", allow: [\"1.1.1.1\"]},
     own: {cri: true, endpoints: [{name: \"model\", listen: 8080,
                                   to: \"unix:$brokers/{id}/broker.sock\"}]}}}"
 cp "$lab/policy.json" /etc/anchorhold/policy.json

@@ -9,7 +9,7 @@
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
-policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
+policy '{ceiling: "allowlist", allow_by: "packets", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 start_ready "$python" "$here/lib/world.py" tcp=9000
 ip netns add z # the first one leaves a mount
 ip netns del z

@@ -9,7 +9,7 @@
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
-policy '{ceiling: "allowlist", forwarding: "enable"}'
+policy '{ceiling: "allowlist", allow_by: "packets", forwarding: "enable"}'
 open_world
 start_broker model
 hook=$lab/libexec/anchorhold/anchorhold-hook

@@ -9,7 +9,7 @@
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
-policy '{ceiling: "allowlist", forwarding: "enable"}'
+policy '{ceiling: "allowlist", allow_by: "packets", forwarding: "enable"}'
 start_broker model
 remember_kernel
 

@@ -17,7 +17,7 @@ open_world
 echo 1 >/proc/sys/net/ipv4/ip_forward
 start_ready "$python" "$here/lib/world.py" tcp=9000
 start_broker model
-policy '{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"]}'
+policy '{ceiling: "allowlist", allow_by: "packets", tcp: "veth", tcp_endpoints: ["host:9000"]}'
 remember_kernel
 
 declare -A asks=(

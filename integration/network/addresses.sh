@@ -12,7 +12,7 @@ make_rootfs "$lab/rootfs"
 open_world
 echo 1 >/proc/sys/net/ipv4/ip_forward
 echo 1 >/proc/sys/net/ipv6/conf/all/forwarding # a router has the anycast address of its subnets
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 
 cat >"$lab/hear.py" <<'PYTHON'
 import socket, sys

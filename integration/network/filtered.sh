@@ -15,7 +15,7 @@ cp /etc/hosts "$lab/hosts"
 printf '%s\n' '1.1.1.1 allowed.test' '10.0.0.1 inner.test' '127.0.0.1 self.test' >>"$lab/hosts"
 mount --no-mtab --bind "$lab/hosts" /etc/hosts
 start_broker model
-policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
+policy '{ceiling: "allowlist", allow_by: "packets", deny: ["208.67.222.222"]}'
 
 allow() { # RULES [FILTER]
     echo ".annotations += {\"dev.anchorhold.egress\": \"allowlist\", \"dev.anchorhold.allow\": \"$1\"}
@@ -223,13 +223,13 @@ for word in tcp=1.1.1.1:443 tcp=127.0.0.1:7000 'sh=ls /sys/class/net/up0'; do
 done
 bundle asked "$(allow "$rules" '.annotations += {"dev.anchorhold.require": "asked"}')" true
 check "without forwarding, required: refused" contains "$(in_cell asked 2>&1)" posture_unavailable
-policy '{ceiling: "allowlist", forwarding: "enable"}'
+policy '{ceiling: "allowlist", allow_by: "packets", forwarding: "enable"}'
 bundle enabled "$(allow "$rules")" attempt tcp=1.1.1.1:443
 red check "policy forwarding enable: the granted is reached" reaches "$(in_cell enabled)" \
     tcp=1.1.1.1:443
 red check "policy forwarding enable: the record says so" contains \
     "$(jq -r 'select(.id == "enabled") | .advice[]' "$lab"/state/ended/*.json)" "ip_forward"
-policy '{ceiling: "allowlist", deny: ["208.67.222.222"]}'
+policy '{ceiling: "allowlist", allow_by: "packets", deny: ["208.67.222.222"]}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
 # Another table's drop beats our accept (Docker's forward policy, ufw, firewalld).

@@ -10,7 +10,7 @@ enter_lab
 make_rootfs "$lab/rootfs"
 open_world
 needs_host nf_tables
-policy '{ceiling: "allowlist", forwarding: "enable"}'
+policy '{ceiling: "allowlist", allow_by: "packets", forwarding: "enable"}'
 sysctls=/proc/sys/net/ipv4
 echo 0 >"$sysctls/ip_forward"
 

@@ -123,7 +123,7 @@ judge_counts() { # TITLE FILTER [COMMAND]: whose names are allowed
     red check "$1: and after it has ended" same "$names_of_nine" "$(listed counted)"
     check "$1: nothing is left" nothing_left
 }
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 judge_counts relayed "$relayed"
 echo 1 >/proc/sys/net/ipv4/ip_forward
 { cat /etc/hosts && echo 1.1.1.1 allowed.test; } >"$lab/host.hosts"

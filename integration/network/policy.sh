@@ -13,7 +13,7 @@ echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad # else the kernel is not done
 open_world
 echo 1 >/proc/sys/net/ipv4/ip_forward
 ip -n internet addr add 10.20.0.1/32 dev lo
-ip -n internet route add 198.18.0.0/15 via 203.0.113.2
+ip -n internet route add 198.18.0.0/16 via 203.0.113.2
 name_hosts
 cat >>"$lab/hosts" <<'NAMES'
 9.9.9.9 evil-allowed.test allowed.test.evil.test sub.allowed.test denied.test
@@ -25,7 +25,7 @@ cat >>"$lab/hosts" <<'NAMES'
 NAMES
 start_broker model
 start_ready "$python" "$here/lib/world.py" tcp=9000
-policy='{ceiling: "allowlist", tcp: "veth", tcp_endpoints: ["host:9000"],
+policy='{ceiling: "allowlist", allow_by: "packets", tcp: "veth", tcp_endpoints: ["host:9000"],
          deny: ["208.67.222.222", "denied.test"]}'
 policy "$policy"
 remember_kernel
@@ -291,26 +291,27 @@ fails_closed() {
 }
 sealed='.annotations += {"dev.anchorhold.endpoints": "model:8080=tcp:host:9000"}'
 for action in unreachable prohibit blackhole; do
-    ip rule add to 198.18.0.0/15 $action priority 100
+    ip rule add to 198.18.0.0/16 $action priority 100
     red_only "prohibit|blackhole" check "B-46 a rule, $action" fails_closed $action
     red_only "prohibit|blackhole" check "B-46 a rule, $action, sealed" fails_closed $action "$sealed"
     ip rule del priority 100
 done
-ip route add blackhole 198.18.0.0/15 table 100
+ip route add blackhole 198.18.0.0/16 table 100
 ip rule add table 100 priority 50
 check "B-46 a blackhole in an earlier table" fails_closed blackhole
 ip rule del priority 50
 ip route flush table 100
-ip route add 198.18.0.0/15 via 203.0.113.1
-check "B-45 C-20 no subnet is left: refused, and the route is named" fails_closed 198.18.0.0/15
-check "B-45 C-20 so is a sealed run" fails_closed 198.18.0.0/15 "$sealed"
-ip route del 198.18.0.0/15
-for route in 0.0.0.0/1 128.0.0.0/1 198.18.0.0/16; do ip route add $route via 203.0.113.1; done
-ip route add blackhole 198.19.0.0/24
+ip route add 198.18.0.0/16 via 203.0.113.1
+check "B-45 C-20 no subnet is left: refused, and the route is named" fails_closed 198.18.0.0/16
+check "B-45 C-20 so is a sealed run" fails_closed 198.18.0.0/16 "$sealed"
+ip route del 198.18.0.0/16
+for route in 0.0.0.0/1 128.0.0.0/1 198.18.0.0/17; do ip route add $route via 203.0.113.1; done
+ip route add blackhole 198.18.128.0/24
 judge_list "C-20 a VPN's routes leave room" 1.1.1.1 +tcp=1.1.1.1:443
 check "C-20 beside what is routed" contains \
-    "$(jq -r 'select(.id == "listed") | .network.subnet' "$lab"/state/ended/*.json)" 198.19.
-for route in 0.0.0.0/1 128.0.0.0/1 198.18.0.0/16 198.19.0.0/24; do ip route del $route; done
+    "$(jq 'select(.id == "listed") | .network.subnet | test("^198[.]18[.](129|1[3-9].|2..)[.]")' \
+        "$lab"/state/ended/*.json)" true
+for route in 0.0.0.0/1 128.0.0.0/1 198.18.0.0/17 198.18.128.0/24; do ip route del $route; done
 
 # A file in place of the setting, read-only: writing it would fail without an error.
 echo 0 >"$lab/forward"

@@ -56,7 +56,7 @@ check "notice: none tells nothing, nowhere" same "<>
 ./relay
 ./run/enforced
 ./run/resolv.conf" "$(in_cell quiet)"
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 echo 1 >/proc/sys/net/ipv4/ip_forward
 bundle filtered '.annotations = {"dev.anchorhold.egress": "allowlist",
     "dev.anchorhold.allow": "192.0.2.7:5432, 198.51.100.0/24"}' sh -c 'cat "$ANCHORHOLD_README"'

@@ -83,13 +83,17 @@ check "a socket whose name is too long with an id" contains "$(says_of "unix:$br
     "1 | it false: endpoint model: the socket's name has 113 bytes"
 check "a socket below a file" contains "$(says_of unix:/etc/passwd/broker.sock)" "1 | it false: endpoint model: "
 check "a file that is no socket" contains "$(says_of unix:/etc/passwd)" "1 | it false: endpoint model: "
-check "a port of a host that is not available yet" contains "$(says_of tcp:elsewhere:9000 '{tcp: "veth"}')" \
-    "1 | it false: endpoint model: tcp:elsewhere:9000 needs the gate, which is not available yet"
+check "a port of another host, to which no link leads" contains "$(says_of tcp:elsewhere:9000 '{tcp: "veth"}')" \
+    "1 | it false: endpoint model: tcp:elsewhere:9000 needs the gate, as the policy"
 check "a port where names are refused" contains \
     "$(policy '{profiles: {it: {endpoints: [{name: "model", listen: 53, to: "unix:/run/b/{id}/s"}]}}}'; profiles)" \
     "1 | it false: endpoint model: port 53 is where names are refused"
-check "a wildcard" contains "$(policy '{profiles: {it: {egress: "allowlist", allow: ["*.example.test"]}}}'; profiles)" \
-    "1 | it false: allow *.example.test: a wildcard"
+check "a wildcard that packets cannot honour" contains "$(policy '{allow_by: "packets",
+        profiles: {it: {egress: "allowlist", allow: ["*.example.test"]}}}'; profiles)" \
+    "1 | it false: allow *.example.test tcp 443: a wildcard"
+check "a wildcard that allows anybody" contains \
+    "$(policy '{profiles: {it: {egress: "allowlist", allow: ["*.com"]}}}'; profiles)" \
+    "1 | it false: allow *.com: at com or right below it names belong to anybody"
 check "a variable's name that cannot be: that profile is named" contains \
     "$(policy '{profiles: {it: {env: {"A=B": "c"}}}}'; doctor | tr -s ' ')" \
     'policy NO policy '"$lab/policy.json: profiles.it.env[\"A=B\"]: not the name of a variable"

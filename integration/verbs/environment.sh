@@ -8,7 +8,7 @@
 needs "${cell_needs[@]}"
 enter_lab
 make_rootfs "$lab/rootfs"
-policy '{ceiling: "allowlist"}'
+policy '{ceiling: "allowlist", allow_by: "packets"}'
 remember_kernel
 
 hook=$lab/libexec/anchorhold/anchorhold-hook
