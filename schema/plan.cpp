@@ -149,7 +149,7 @@ void plan_confinement(const Request& request, const Decision& decision, const Ru
         plan.hosts = paths.inside + "/hosts";
     plan.cover_resolv_conf =
         (request.switches.dns == Dns::nxdomain && (filtered || !request.endpoints.empty())) ||
-        (plan.has_gate && has_name(request));
+        (plan.has_gate && filtered && has_name(request));
     if (plan.cover_resolv_conf)
         plan.resolv_conf = paths.inside + "/resolv.conf";
     plan.seccomp = {.wanted = true, .deny_vsock = request.switches.vsock == Vsock::deny};

@@ -16,13 +16,13 @@ Result<GateEndpoint> gate_endpoint(const Endpoint& endpoint, const TcpTarget& ta
 
 } // namespace
 
-Result<GateRules> gate_rules(const Request& request, const Policy& policy)
+Result<GateRules> gate_rules(const Request& request, const Decision& decision, const Policy& policy)
 {
     GateRules rules;
     rules.handles = policy.handles;
     rules.pool = policy.pool;
     rules.deny = policy.deny;
-    if (request.egress == Egress::allowlist)
+    if (decision.posture == Posture::filtered)
         rules.allow = request.allow;
     for (const Endpoint& endpoint : request.endpoints) {
         if (const auto* const target = std::get_if<TcpTarget>(&endpoint.to)) {

@@ -164,7 +164,7 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     for (const inspect::SocketServer& server : servers)
         seen.places.push_back(server.place);
     if (chosen.decision.technique == Technique::gate) {
-        AH_TRY(seen.gate, rules::gate_rules(chosen.request, *session.policy));
+        AH_TRY(seen.gate, rules::gate_rules(chosen.request, chosen.decision, *session.policy));
     }
     AH_TRY(seen.network, network_of(session, chosen, seen.gate));
     AH_TRY(seen.inspection, inspect_here(session, asked, chosen, seen.places, id));

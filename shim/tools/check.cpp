@@ -49,7 +49,7 @@ Result<Wish> of_policy(const Session& session)
     drop_unserved(decision, request);
     Wish wish{std::move(request), std::move(decision), {}, {}};
     if (wish.decision.technique == Technique::gate) {
-        AH_TRY(wish.gate, rules::gate_rules(wish.request, *session.policy));
+        AH_TRY(wish.gate, rules::gate_rules(wish.request, wish.decision, *session.policy));
     }
     return wish;
 }
