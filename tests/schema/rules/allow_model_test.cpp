@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The algebra of allow lists, compared with a model that is only the definition: a small universe
 // of destinations and ports, and for each point whether a list admits it.
-#include "schema/rules/allow.hpp"
+#include "schema/rules/gate_rules.hpp"
 
 #include <doctest/doctest.h>
 
@@ -87,6 +87,19 @@ private:
     std::mt19937 random_{20260101};
 };
 
+// Returns whether the gate would dial for the point. No name leads to a private address.
+bool is_dialled(const GateMatcher& gate, const Point& point)
+{
+    if (const auto* const address = std::get_if<Prefix>(&point.to))
+        return gate.rule_for(*address, point.port) != nullptr;
+    const AllowRule* const rule = gate.rule_for(std::get<NamePattern>(point.to), point.port);
+    const auto judged = [&](std::string_view at) {
+        return gate.judge(*rule, std::get<Prefix>(to(at)), point.port).ruling;
+    };
+    REQUIRE((rule == nullptr || judged("10.0.0.3") != Ruling::allowed));
+    return rule != nullptr && judged("192.0.2.1") == Ruling::allowed;
+}
+
 } // namespace
 
 TEST_CASE("an intersection admits exactly what both lists admit")
@@ -128,6 +141,32 @@ TEST_CASE("what is dropped as denied was denied, and a list of ranges is empty w
         emptied += !rules.empty() && kept.empty() ? 1 : 0;
     }
     CHECK(emptied > 50);
+}
+
+TEST_CASE("a gate dials exactly what both lists admit over tcp and nobody denies")
+{
+    const std::vector<Point> points = universe();
+    Dice dice;
+    std::size_t dialled = 0;
+    for (int round = 0; round < 1000; ++round) {
+        const auto one = dice.list();
+        const auto other = dice.list();
+        GateRules rules;
+        rules.allow = intersect(one, other);
+        rules.deny = dice.deny_list();
+        const auto read = read_gate_rules(to_json(rules)); // as a record has them
+        REQUIRE(read);
+        const GateMatcher gate(*read);
+        for (const Point& point : points) {
+            if (point.udp)
+                continue;
+            const bool expected =
+                admits(one, point) && admits(other, point) && !admits(rules.deny, point);
+            REQUIRE(is_dialled(gate, point) == expected);
+            dialled += expected ? 1 : 0;
+        }
+    }
+    CHECK(dialled > 200);
 }
 
 } // namespace anchorhold::allow_model_test
