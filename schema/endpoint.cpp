@@ -2,7 +2,7 @@
 #include "schema/endpoint.hpp"
 
 #include "schema/json/comma_list.hpp"
-#include "schema/rules/destination.hpp"
+#include "schema/rules/gate_words.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -58,10 +58,22 @@ Result<json::View> member(json::View object, std::string_view name)
     return std::unexpected(object.wrong("has no \"" + std::string(name) + "\""));
 }
 
-Result<Endpoint> read_endpoint(json::View value)
+bool is_to_name(const Endpoint& endpoint)
+{
+    const auto* const target = std::get_if<TcpTarget>(&endpoint.to);
+    if (target == nullptr || target->host == "host")
+        return false;
+    const auto host = rules::parse_destination(target->host, Code::invalid_request);
+    return host && std::holds_alternative<rules::NamePattern>(*host);
+}
+
+Result<Endpoint> read_endpoint(json::View value, EndpointsOf of)
 {
     AH_CHECK(value.object());
-    AH_CHECK(value.only({"name", "listen", "to"}));
+    AH_CHECK(value.only({"name", "listen", "to", "within"}));
+    const auto within = value.find("within");
+    if (within && of != EndpointsOf::policy)
+        return std::unexpected(within->wrong("is for the policy's own endpoints alone"));
     AH_TRY(const json::View name_at, member(value, "name"));
     AH_TRY(const json::View listen_at, member(value, "listen"));
     AH_TRY(const json::View to_at, member(value, "to"));
@@ -72,7 +84,13 @@ Result<Endpoint> read_endpoint(json::View value)
         return std::unexpected(name_at.wrong(no_endpoint_name(name)));
     AH_TRY(const Port port, placed(listen_at, Port::from(listen, Code::invalid_request)));
     AH_TRY(auto target, placed(to_at, parse_target(to, Code::invalid_request)));
-    return Endpoint{std::move(name), port, std::move(target)};
+    Endpoint endpoint{std::move(name), port, std::move(target)};
+    if (within && !is_to_name(endpoint))
+        return std::unexpected(within->wrong("has a place only beside tcp: and a name"));
+    if (within) {
+        AH_TRY(endpoint.within, rules::read_within(*within));
+    }
+    return endpoint;
 }
 
 // Reads "model:8080=unix:/run/x.sock".
@@ -176,12 +194,12 @@ std::string target_text(const std::variant<UnixTarget, TcpTarget>& target)
     return "tcp:" + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port.number());
 }
 
-Result<std::vector<Endpoint>> read_endpoints(json::View array)
+Result<std::vector<Endpoint>> read_endpoints(json::View array, EndpointsOf of)
 {
     AH_TRY(const std::vector<json::View> items, array.array());
     std::vector<Endpoint> endpoints;
     for (const json::View item : items) {
-        AH_TRY(Endpoint endpoint, read_endpoint(item));
+        AH_TRY(Endpoint endpoint, read_endpoint(item, of));
         endpoints.push_back(std::move(endpoint));
     }
     if (const Status distinct = check_distinct(endpoints, Code::invalid_request); !distinct)
@@ -194,7 +212,7 @@ Result<std::vector<Endpoint>> parse_endpoints(std::string_view text)
     if (comma_list::is_json(text)) {
         AH_TRY(const json::Document document,
                json::Document::parse(std::string(text), Code::invalid_request));
-        return read_endpoints(document.root());
+        return read_endpoints(document.root(), EndpointsOf::anybody);
     }
     AH_TRY(const std::vector<std::string_view> entries, comma_list::entries(text));
     std::vector<Endpoint> endpoints;

@@ -4,6 +4,7 @@
 
 #include "schema/error.hpp"
 #include "schema/json/json.hpp"
+#include "schema/rules/destination.hpp"
 
 #include <cstdint>
 #include <string>
@@ -40,6 +41,8 @@ struct Endpoint {
     std::string name; // see is_short_name
     Port listen;
     std::variant<UnixTarget, TcpTarget> to;
+    // The private ranges to which the gate may follow the name of a tcp: target.
+    std::vector<rules::Prefix> within = {};
     friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
@@ -56,9 +59,13 @@ constexpr std::size_t most_endpoints = 16;
 Result<std::variant<UnixTarget, TcpTarget>> parse_target(std::string_view text, Code code);
 Result<TcpTarget> parse_tcp_target(std::string_view text, Code code); // "HOST:PORT"
 std::string target_text(const std::variant<UnixTarget, TcpTarget>& target);
+enum class EndpointsOf : std::uint8_t {
+    anybody, // an annotation's, or a record's
+    policy,  // a profile's: one to a name may have "within"
+};
 // Reads the JSON array. Refuses (invalid_request) a name or port given twice, and more than
 // most_endpoints.
-Result<std::vector<Endpoint>> read_endpoints(json::View array);
+Result<std::vector<Endpoint>> read_endpoints(json::View array, EndpointsOf of);
 // Reads an annotation's value: the JSON array, or the short form "model:8080=unix:/run/x.sock,
 // ...".
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);

@@ -159,7 +159,7 @@ Result<Profile> read_profile(json::View object, const Switches& switches)
     if (profile.name == "off" && profile.egress != Egress::off)
         return std::unexpected(object.find("egress")->expected("off, as the name says"));
     if (const auto at = object.find("endpoints")) {
-        AH_TRY(profile.endpoints, read_endpoints(*at));
+        AH_TRY(profile.endpoints, read_endpoints(*at, EndpointsOf::policy));
     }
     if (const auto at = object.find("allow")) {
         AH_TRY(profile.allow, rules::read_rules(*at, rules::ListKind::policy));

@@ -257,7 +257,7 @@ Result<Record> read_record(json::View root)
     AH_CHECK(read_word<Technique>(root, "technique", technique_from, record.technique));
     AH_CHECK(read_word<Why>(root, "why", why_from, record.why));
     if (const auto at = root.find("endpoints")) {
-        AH_TRY(record.endpoints, read_endpoints(*at));
+        AH_TRY(record.endpoints, read_endpoints(*at, EndpointsOf::anybody));
     }
     if (const auto at = root.find("sources")) {
         AH_TRY(record.sources, read_sources(*at));

@@ -11,7 +11,10 @@ Result<GateEndpoint> gate_endpoint(const Endpoint& endpoint, const TcpTarget& ta
            parse_destination(is_host ? "127.0.0.1" : target.host, Code::invalid_request),
            "endpoint " + endpoint.name);
     const std::uint16_t port = target.port.number();
-    return GateEndpoint{endpoint.name, is_host, {std::move(to), {{port, port, false}}, {}}};
+    return GateEndpoint{
+        endpoint.name,
+        is_host,
+        {std::move(to), {{port, port, false}}, {}, Tls::same_name, endpoint.within}};
 }
 
 } // namespace

@@ -17,23 +17,6 @@ Result<Tls> read_tls(json::View value)
     return std::unexpected(value.expected("same-name, no-ech or any"));
 }
 
-Result<std::vector<Prefix>> read_within(json::View value)
-{
-    AH_TRY(const std::vector<json::View> items, value.array());
-    if (items.size() > most_rule_parts)
-        return std::unexpected(
-            value.wrong("has more than " + std::to_string(most_rule_parts) + " entries"));
-    std::vector<Prefix> within;
-    for (const json::View item : items) {
-        AH_TRY(const std::string text, item.string());
-        const auto prefix = Prefix::parse(text, Code::invalid_request);
-        if (!prefix)
-            return std::unexpected(item.wrong(prefix.error().what));
-        within.push_back(*prefix);
-    }
-    return within;
-}
-
 // The stricter word, for rules that both have one.
 Tls stricter(Tls one, Tls other)
 {
@@ -61,6 +44,23 @@ std::vector<Prefix> common_ranges(const std::vector<Prefix>& one, const std::vec
 }
 
 } // namespace
+
+Result<std::vector<Prefix>> read_within(json::View value)
+{
+    AH_TRY(const std::vector<json::View> items, value.array());
+    if (items.size() > most_rule_parts)
+        return std::unexpected(
+            value.wrong("has more than " + std::to_string(most_rule_parts) + " entries"));
+    std::vector<Prefix> within;
+    for (const json::View item : items) {
+        AH_TRY(const std::string text, item.string());
+        const auto prefix = Prefix::parse(text, Code::invalid_request);
+        if (!prefix)
+            return std::unexpected(item.wrong(prefix.error().what));
+        within.push_back(*prefix);
+    }
+    return within;
+}
 
 Status check_members(json::View value, ListKind kind)
 {

@@ -15,6 +15,7 @@ Status read_gate_words(json::View value, AllowRule& rule);
 void join_words(const AllowRule& one, const AllowRule& other, Words words, AllowRule& both);
 // Returns what the words add to the text of a rule: " tls any within 10.0.0.0/8".
 std::string words_text(const AllowRule& rule);
+Result<std::vector<Prefix>> read_within(json::View value);
 std::string_view word_for(Tls tls); // "same-name"
 
 } // namespace anchorhold::rules

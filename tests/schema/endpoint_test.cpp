@@ -77,6 +77,8 @@ TEST_CASE("B-48: an endpoint that is wrong anywhere is refused, with the place")
     CHECK(told(R"([{"name":"m","listen":80}])") == "refused: [0]: has no \"to\"");
     CHECK(told(R"([{"name":"m","listen":80,"to":"unix:/a/b","mode":"rw"}])") ==
           "refused: [0]: unknown member \"mode\"");
+    CHECK(told(R"([{"name":"m","listen":80,"to":"tcp:x.org:1","within":["10.0.0.0/8"]}])") ==
+          "refused: [0].within: is for the policy's own endpoints alone");
     CHECK(told(R"(["m:1=unix:/a/b"])") == "refused: [0]: expected an object");
     CHECK(told("[{]") == "refused: line 1, column 3: expected a member name");
     CHECK(told(R"([{"name":"m","name":"n","listen":80,"to":"unix:/a/b"}])").starts_with("refused"));

@@ -90,4 +90,17 @@ TEST_CASE("only lists of the policy have words for the gate, and a deny list has
           "allow[0].tls: expected same-name, no-ech or any");
 }
 
+TEST_CASE("an endpoint of a profile may follow a name into private ranges, and nothing else")
+{
+    const auto endpoint = [](const std::string& to) {
+        return R"({"profiles":{"p":{"endpoints":[{"name":"m","listen":1,"to":")" + to +
+               R"(","within":["10.0.0.0/8"]}]}}})";
+    };
+    CHECK(policy_of(endpoint("tcp:x.org:1")).find("p")->endpoints.front().within.front().text() ==
+          "10.0.0.0/8");
+    for (const std::string to : {"unix:/a/b", "tcp:host:1", "tcp:10.0.0.1:1"})
+        CHECK(refusal(endpoint(to)) == "profiles.p.endpoints[0].within: has a place only beside "
+                                       "tcp: and a name");
+}
+
 } // namespace anchorhold::policy_network_test

@@ -40,14 +40,14 @@ TEST_CASE("the gate gets list, denials, ranges and tcp: endpoints of the run")
             "endpoints":[{"name":"m","listen":1,"to":"unix:/a/b"},
                          {"name":"here","listen":2,"to":"tcp:host:5432"},
                          {"name":"six","listen":4,"to":"tcp:[2001:db8::1]:5"},
-                         {"name":"db","listen":3,"to":"tcp:db.x.org:9"}]}}})");
+                         {"name":"db","listen":3,"to":"tcp:db.x.org:9","within":["10.0.0.0/8"]}]}}})");
     const auto rules = gate_rules(request_of(policy), by_gate(Posture::filtered), policy);
     REQUIRE_MESSAGE(rules.has_value(), rules.error().what);
     CHECK(*rules == *read_gate_rules(R"({"pool":"10.1.0.0/16","handles":"10.2.0.0/16",
         "allow":[{"to":"*.x.org","tls":"any"},"203.0.113.0/24"],"deny":["192.0.2.0/24"],
         "endpoints":[{"name":"here","to":"host","port":5432},
                      {"name":"six","to":"2001:db8::1","port":5},
-                     {"name":"db","to":"db.x.org","port":9}]})"));
+                     {"name":"db","to":"db.x.org","port":9,"within":["10.0.0.0/8"]}]})"));
 }
 
 TEST_CASE("a list that was severed is not the gate's, which serves the endpoints all the same")
