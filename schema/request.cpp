@@ -194,12 +194,11 @@ Status resolve_allow(const Sources& from, Request& request)
                         : from.base.allow.value_or(std::vector<rules::AllowRule>{});
     request.allow = asked;
     if (from.said.allow && from.base.allow)
-        request.allow = rules::intersect(*from.base.allow, request.allow, rules::Words::of_first);
+        request.allow = rules::intersect(*from.base.allow, request.allow, rules::WordsOf::first);
     if (from.policy.allow) {
         const bool annotated = from.said.allow && !from.base.allow;
-        request.allow =
-            rules::intersect(*from.policy.allow, request.allow,
-                             annotated ? rules::Words::of_first : rules::Words::of_both);
+        request.allow = rules::intersect(*from.policy.allow, request.allow,
+                                         annotated ? rules::WordsOf::first : rules::WordsOf::both);
     }
     if (request.allow.size() > rules::most_rules) {
         return fail(Code::invalid_request,

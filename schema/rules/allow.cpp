@@ -188,7 +188,7 @@ std::vector<PortRange> common_ports(const std::vector<PortRange>& one,
 
 // Returns what both rules have in common. Destinations are nested or disjoint, so it lies at the
 // smaller one.
-std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& other, Words words)
+std::optional<AllowRule> common_rule(const AllowRule& one, const AllowRule& other, WordsOf words)
 {
     const bool narrows = covers(one.to, other.to);
     if (!narrows && !covers(other.to, one.to))
@@ -344,7 +344,7 @@ Result<std::vector<AllowRule>> parse_allow(std::string_view text)
 }
 
 std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
-                                 const std::vector<AllowRule>& other, Words words)
+                                 const std::vector<AllowRule>& other, WordsOf words)
 {
     std::vector<AllowRule> both;
     for (const AllowRule& a : one) {

@@ -68,13 +68,14 @@ Result<std::vector<AllowRule>> read_rules(json::View array, ListKind kind);
 Result<std::vector<AllowRule>> parse_allow(std::string_view text);
 
 // Whose "tls", "within" and "public_suffix" hold for what two lists have in common.
-enum class Words : std::uint8_t {
-    of_both,  // the stricter of both
-    of_first, // the second list is an annotation's, which has none
+enum class WordsOf : std::uint8_t {
+    both,  // the stricter of both
+    first, // the second list is an annotation's, which has none
 };
 // Returns rules for exactly what both lists let through.
 std::vector<AllowRule> intersect(const std::vector<AllowRule>& one,
-                                 const std::vector<AllowRule>& other, Words words = Words::of_both);
+                                 const std::vector<AllowRule>& other,
+                                 WordsOf words = WordsOf::both);
 // Returns `rules` without the ports at which `deny` covers the whole destination. A rule with no
 // ports left is dropped. If `deny` takes out only a part of a destination, the rule stays: whoever
 // enforces the list asks the deny list first.

@@ -109,14 +109,14 @@ Status read_gate_words(json::View value, AllowRule& rule)
     return {};
 }
 
-void join_words(const AllowRule& one, const AllowRule& other, Words words, AllowRule& both)
+void join_words(const AllowRule& one, const AllowRule& other, WordsOf words, AllowRule& both)
 {
     if (!std::holds_alternative<NamePattern>(both.to))
         return;
     both.tls = one.tls;
     both.within = one.within;
     both.public_suffix = one.public_suffix;
-    if (words == Words::of_first)
+    if (words == WordsOf::first)
         return;
     both.tls = stricter(one.tls, other.tls);
     both.within = common_ranges(one.within, other.within);

@@ -12,7 +12,7 @@ Status check_members(json::View value, ListKind kind);
 // address, and the last one beside a name without a wildcard.
 Status read_gate_words(json::View value, AllowRule& rule);
 // Lays the words of two rules over each other, into what they have in common.
-void join_words(const AllowRule& one, const AllowRule& other, Words words, AllowRule& both);
+void join_words(const AllowRule& one, const AllowRule& other, WordsOf words, AllowRule& both);
 // Returns what the words add to the text of a rule: " tls any within 10.0.0.0/8".
 std::string words_text(const AllowRule& rule);
 Result<std::vector<Prefix>> read_within(json::View value);

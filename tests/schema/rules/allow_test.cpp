@@ -215,12 +215,12 @@ TEST_CASE("of two lists of the policy the stricter words hold, beside an annotat
     CHECK(text_of(intersect(loose, allow("x.org")).front()) == "x.org tcp 443");
     CHECK(text_of(intersect(allow("x.org"), words(Tls::no_ech, "10.0.0.0/8")).front()) ==
           "x.org tcp 443 tls no-ech");
-    CHECK(text_of(intersect(loose, allow("x.org"), Words::of_first).front()) ==
+    CHECK(text_of(intersect(loose, allow("x.org"), WordsOf::first).front()) ==
           "x.org tcp 443 tls any within 10.0.0.0/8");
     auto wide = allow("**.org");
     wide.front().public_suffix = true;
     CHECK_FALSE(intersect(wide, allow("**.org")).front().public_suffix);
-    CHECK(intersect(wide, allow("*.x.org"), Words::of_first).front().public_suffix);
+    CHECK(intersect(wide, allow("*.x.org"), WordsOf::first).front().public_suffix);
 }
 
 TEST_CASE("exceptions of either list survive where they still cut something out")
