@@ -62,8 +62,8 @@ state::ProbeAnswer forwarding()
     return {.name = "forwarding",
             .yes = !obstacle,
             .step = obstacle.value_or(""),
-            .remedy = obstacle ? "until then an allow list is severed, but for engines that make "
-                                 "the network themselves"
+            .remedy = obstacle ? "until then an allow list by packets is severed, but for engines "
+                                 "that make the network themselves"
                                : ""};
 }
 
