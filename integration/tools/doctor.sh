@@ -91,6 +91,9 @@ check "a port where names are refused" contains \
 check "a wildcard that packets cannot honour" contains "$(policy '{allow_by: "packets",
         profiles: {it: {egress: "allowlist", allow: ["*.example.test"]}}}'; profiles)" \
     "1 | it false: allow *.example.test tcp 443: a wildcard"
+check "a wildcard in pods, which the gate does not serve" contains "$(policy '{
+        profiles: {it: {cri: true, egress: "allowlist", allow: ["*.example.test"]}}}'; profiles)" \
+    "1 | it false: allow *.example.test tcp 443: a wildcard needs the gate, which does not serve pods"
 check "a wildcard that allows anybody" contains \
     "$(policy '{profiles: {it: {egress: "allowlist", allow: ["*.com"]}}}'; profiles)" \
     "1 | it false: allow *.com: at com or right below it names belong to anybody"

@@ -119,6 +119,31 @@ mv "$lab/libexec/anchorhold/kept" "$lab/libexec/anchorhold/anchorhold-relay"
 check "check refuses what nobody granted, and says why" same \
     "1 Network: off — confined: no egress|refused: 192.0.2.9 tcp 443, there is no egress" \
     "$(said=$("$runtime" check 192.0.2.9 2>&1); echo "$? ${said//$'\n'/|}")"
+cat >"$lab/gated.json" <<'JSON'
+{"default": "gated", "deny": ["no.x.test"], "profiles": {
+   "gated": {"egress": "allowlist", "allow": ["**.x.test", {"to": "192.0.2.1",
+     "ports": [{"port": 53, "protocol": "UDP"}, {"port": 5432}]}]},
+   "packets": {"egress": "allowlist", "allow_by": "packets", "allow": ["**.x.test"]},
+   "anybody": {"egress": "allowlist", "allow": ["*.co.uk"]}}}
+JSON
+gated() { "$runtime" --ah-policy "$lab/gated.json" "$@" 2>&1 | tail -n 1; }
+check "check asks the gate's rules, and looks up no name" same \
+    "reachable: a.b.x.test tcp 443, allowed by **.x.test tcp 443, where it leads when it is dialled" \
+    "$(gated check a.b.x.test)"
+for name in x.test no.x.test y.test; do
+    check "and resolves no other name: $name" same \
+        "refused: $name tcp 443, a name that is not listed resolves to nothing" "$(gated check $name)"
+done
+check "an address is judged as it will be" same \
+    "reachable: 192.0.2.1 tcp 5432, allowed by 192.0.2.1/32 tcp 5432" "$(gated check 192.0.2.1:5432)"
+check "packets have no wildcards" contains "$(gated --ah-profile packets check a.x.test)" \
+    "a wildcard needs the gate, and the policy says"
+check "no wildcard allows anybody" contains "$(gated --ah-profile anybody check a.co.uk)" \
+    "at co.uk or right below it names belong to anybody"
+bundle explained . sh
+check "explain names what the gate leaves out" contains \
+    "$("$runtime" --ah-policy "$lab/gated.json" explain --bundle "$lab/b/explained")" \
+    "allow 192.0.2.1/32 udp 53 is missing: the gate carries no UDP"
 check "a word too many is told the usage" is_refused_with \
     "anchorhold: runs: usage: anchorhold runs [--ended] [--all] [--json] (invalid_request)" "$runtime" runs --jason
 

@@ -115,6 +115,9 @@ Status advise(const AskedRun& asked, const ChosenRun& chosen,
                 advice.push_back(std::move(*of_broker));
         }
     }
+    if (seen.gate && !seen.gate->endpoints.empty() &&
+        chosen.request.switches.on_broker_lost == OnBrokerLost::stop)
+        advice.emplace_back("\"on_broker_lost\": \"stop\" does not hear of what the gate dials");
     if (chosen.request.role == PodRole::sandbox)
         return {}; // the pause process of a sandbox writes nothing
     if (auto of_tmp = tmp_advice(asked.config.root(), seen.rootfs, seen.user))

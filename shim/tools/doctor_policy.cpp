@@ -81,7 +81,9 @@ ProfileState look_at_profile(const Policy& policy, const Profile& profile, const
                              const std::vector<state::ProbeAnswer>& answers)
 {
     ProfileState state{.name = name, .fit = true, .says = {}};
-    const auto request = resolve_alone(policy, name);
+    auto request = resolve_alone(policy, name);
+    if (request && profile.cri)
+        request->role = PodRole::sandbox; // what serves no pods serves no run of this profile
     auto decided =
         request ? check_decision(*request, answers) : Status(std::unexpected(request.error()));
     if (decided)
