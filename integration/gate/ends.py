@@ -92,6 +92,21 @@ def _(_):
         sender.join()
 
 
+@case("C-26 a client that has nothing to say, and says so before the dial is done, is answered")
+def _(_):
+    def greet(connection):
+        with contextlib.suppress(OSError):
+            connection.sendall(b"answer")
+            connection.shutdown(socket.SHUT_WR)
+            read_all(connection)
+
+    with world(ZONE, ["a.org"]) as (_, container, _), server("203.0.113.10", 443, greet):
+        for _ in range(50):
+            with container.connect(container.handle("a.org"), 443) as client:
+                client.shutdown(socket.SHUT_WR)
+                assert read_all(client) == b"answer"
+
+
 @case("C-26 an abort of either side is a reset at the other, after all that was sent")
 def _(_):
     with pair() as (both, gate, _):

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 namespace anchorhold::gate {
@@ -30,7 +31,9 @@ void Gate::client_ready(relay::Watch& self, std::uint32_t events)
     relay::note(client, events);
     if (connection.phase == relay::Phase::open) {
         connection.gate.run(connection);
-    } else if (relay::has_left(client)) {
+    } else if ((client.seen & (EPOLLHUP | EPOLLERR)) != 0) {
+        // It has reset. One that has only sent its end may still wait for the answer: a dial takes a
+        // round trip here, in which many a client has said all that it will say.
         connection.gate.end(connection, relay::Verdict::reset);
     }
 }
