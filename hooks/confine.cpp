@@ -15,6 +15,7 @@
 
 #include "hooks/net/listeners.hpp"
 #include "hooks/nft/inside_table.hpp"
+#include "schema/rules/gate_rules.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -59,7 +60,26 @@ Status load_and_compare(net::Netlink& nftables, const nft::InsidePlan& plan,
 // have loaded tables of its own.
 bool is_in_place(const nft::InsidePlan& plan)
 {
-    return plan.posture == Posture::filtered && !plan.network.subnet;
+    return plan.posture == Posture::filtered && !plan.network.subnet && !plan.handles;
+}
+
+// Says whether the run's gate listens there. Whoever calls knows that it lives: then nobody else
+// can.
+bool is_of_gate(const net::Listener& listener, const nft::InsidePlan& plan)
+{
+    if (!plan.handles)
+        return false;
+    const std::string port = ":" + std::to_string(rules::gate_port);
+    std::vector<std::string> own{
+        "udp " + rules::dotted(rules::lo_address(*plan.handles)) + port,
+        "tcp " + rules::dotted(rules::capture_address(*plan.handles)) + port,
+        "tcp [::1]" + port,
+    };
+    for (const std::uint16_t number : plan.listens) {
+        for (const char* const loopback : {"tcp 127.0.0.1:", "tcp [::1]:"})
+            own.push_back(loopback + std::to_string(number));
+    }
+    return std::ranges::find(own, listener.text) != own.end();
 }
 
 Status judge_other_tables(const nft::Ruleset& ruleset, bool refused, Confinement& confined)
@@ -179,6 +199,8 @@ Status judge_listener(const net::Listener& listener, const nft::InsidePlan& plan
         confined.notes.push_back("listener " + listener.text + " of others");
         return {};
     }
+    if (moment != Moment::created && is_of_gate(listener, plan))
+        return {};
     if (moment == Moment::starting && listener.docker_resolver &&
         confined.has(verified::drop_table)) {
         confined.notes.push_back("listener " + listener.text + " of others is refused");

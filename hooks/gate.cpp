@@ -235,8 +235,10 @@ Result<ProcessIdentity> start_gate(const net::Netns& netns, net::Conversations& 
     if (start.listen.size() != rules.endpoints.size())
         return fail(Code::network_setup_failed, "the gate's endpoints have not a port each");
     AH_TRY(const UniqueFd init, handle_of(netns.init));
-    AH_CHECK(net::check_alone(netns));
-    AH_CHECK(make_addresses_local(inside.route, rules.handles));
+    if (!start.again) {
+        AH_CHECK(net::check_alone(netns));
+        AH_CHECK(make_addresses_local(inside.route, rules.handles));
+    }
     GateSockets sockets;
     AH_CHECK(net::visit_inside(netns, [&]() -> Status {
         AH_TRY(sockets, open_gate_sockets(rules.handles, start.listen));

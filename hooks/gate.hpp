@@ -31,6 +31,7 @@ struct GateStart {
     int report = -1;                   // an open file, in which the gate counts what it refuses
     std::vector<std::uint16_t> listen; // a port for each endpoint of the rules, in their order
     std::optional<unsigned> user;      // a user and group of its own; nullopt: the caller's
+    bool again = false; // steps 3 and the addresses of 4 were done for a gate that is gone
 };
 
 // Returns the user of a run's gate when we are root: no two runs that live have the same, as far as

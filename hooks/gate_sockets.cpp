@@ -54,6 +54,11 @@ Result<UniqueFd> open_gate_socket(const GateSocket& wanted, const std::string& d
         (wanted.is_transparent &&
          ::setsockopt(socket.get(), is_v4 ? SOL_IP : SOL_IPV6,
                       is_v4 ? IP_TRANSPARENT : IPV6_TRANSPARENT, &on, sizeof on) != 0) ||
+        // What is accepted inherits it. Without it a server inside that wants every address at a
+        // port would be refused by each connection of the gate at that port, for a minute after its
+        // end. Of two listeners the second is refused all the same.
+        (wanted.type == SOCK_STREAM &&
+         ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) ||
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&wanted.address), wanted.size) !=
             0 ||
         (wanted.type == SOCK_STREAM && ::listen(socket.get(), gate_backlog) != 0))

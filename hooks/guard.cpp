@@ -11,14 +11,17 @@
 //    and then it forgets them.
 // 4. If the host's or the container's addresses changed, the record is written, then the rules.
 // 5. The table inside must stand, or it is loaded again. The same goes for the host's rules.
-// 6. Only before `start`: the link is checked, and what others plugged in is removed.
-// 7. The record is written if anything in it has changed.
+// 6. A gate that is gone is started again from gc, and refused before `start`.
+// 7. Only before `start`: the link is checked, and what others plugged in is removed.
+// 8. The record is written if anything in it has changed.
 #include "hooks/confine.hpp"
 #include "hooks/denied_connections.hpp"
 #include "hooks/files/whole_file.hpp"
 #include "hooks/net/conntrack.hpp"
 #include "hooks/network.hpp"
 #include "hooks/nft/host_rules.hpp"
+#include "hooks/run_gate.hpp"
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/verbs.hpp"
 #include "schema/file_identity.hpp"
@@ -167,8 +170,8 @@ Status restore_rules(const state::StateDir& state, Record& record, net::Conversa
         if (const auto ended = end_closed_connections(record, inside); !ended)
             confined.notes.push_back("what stood open before may still be: " + ended.error().what);
     }
-    if (!record.network)
-        return {};
+    if (!record.network || record.gate)
+        return {}; // a gate's run has nothing in the host's tables
     AH_TRY(const nft::HostRulesFound held, nft::restore_host_rules(state, record, deadline));
     if (held == nft::HostRulesFound::restored)
         confined.notes.emplace_back("the host's rules for this run were gone, and were restored");
@@ -205,6 +208,18 @@ Status confine_pod_again(const state::StateDir& state, const Record& member, con
                          look.scope == Scope::tables ? look : look.at(Scope::links));
 }
 
+// Starts a gate that is gone again, from gc. A container that was not started yet is refused: its
+// engine can make it anew.
+Status look_at_gate(const state::StateDir& state, Record& record, const net::Netns& netns,
+                    net::Conversations& inside, const Look& look)
+{
+    if (look.scope == Scope::tables)
+        return restart_gate(state, record, netns, inside, look.deadline);
+    AH_CHECK(note_lost_gate(state, record));
+    return state::has_lost_gate(record) ? fail(Code::network_setup_failed, "its gate is gone")
+                                        : Status();
+}
+
 Status confine_again(const state::StateDir& state, const RunKey& key, std::string_view generation,
                      const Look& look)
 {
@@ -226,6 +241,7 @@ Status confine_again(const state::StateDir& state, const RunKey& key, std::strin
     keep_denied(state, record, inside, confined);
     AH_CHECK(follow_changes(state, record, inside, look, confined));
     AH_CHECK(restore_rules(state, record, inside, deadline, confined));
+    AH_CHECK(look_at_gate(state, record, netns, inside, look));
     if (scope != Scope::tables) {
         const Moment moment = scope == Scope::links ? Moment::joining : Moment::starting;
         AH_CHECK(check_link(record, inside, deadline, &confined.notes));

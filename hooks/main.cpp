@@ -10,8 +10,9 @@
 //
 // The shim, which has no netlink, calls it for the rest:
 //   guard    before `start`: checks the network again
-//   hold     from gc: checks the tables of one run again, or without KEY of all, and restores what
-//            was flushed; prints a line for each run that does not hold
+//   hold     from gc: checks the tables of one run again, or without KEY of all, restores what
+//            was flushed, and starts a gate again that is gone; prints a line for each run that
+//            does not hold
 //   unplug   in a teardown; the caller holds the run's lock
 //   denials  writes the denied connections so far into the record
 //   sweep    removes what no record names, and prints it, a line each
@@ -24,6 +25,7 @@
 #include "hooks/privileges.hpp"
 #include "hooks/probe_network.hpp"
 #include "hooks/resolve.hpp"
+#include "hooks/state/gate_process.hpp"
 #include "hooks/unplug.hpp"
 #include "hooks/verbs.hpp"
 
@@ -75,9 +77,10 @@ Status run_up(const Call& call, const RunKey& key)
 {
     const state::Deadline deadline(patience);
     AH_CHECK(die_with_parent());
-    // CAP_DAC_READ_SEARCH: to look at the mounts we walk through directories private to others.
-    AH_CHECK(
-        keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}));
+    // CAP_DAC_READ_SEARCH: to look at the mounts we walk through directories private to others. The
+    // last three are for a gate: its ports are low ones, and it becomes a user of its own.
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
+                                CAP_NET_BIND_SERVICE, CAP_SETUID, CAP_SETGID}));
     const auto told = hear_runtime();
     AH_TRY(const state::StateDir state, open_state(call));
     return up(state, key, call.generation, told, deadline);
@@ -94,7 +97,8 @@ Status run_guard(const Call& call, const RunKey& key)
 Status run_hold(const Call& call, const RunKey& key)
 {
     AH_CHECK(die_with_parent());
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_NET_BIND_SERVICE,
+                                CAP_SETUID, CAP_SETGID}));
     AH_TRY(const state::StateDir state, open_state(call));
     return restore_tables(state, key, call.generation, state::Deadline(patience));
 }
@@ -130,6 +134,7 @@ Status run_denials(const Call& call, const RunKey& key)
         return {};
     const Record found = *record;
     AH_CHECK(note_denied(state, *record));
+    state::note_gate_reports(state, *record);
     return *record == found ? Status() : state.write(*record);
 }
 
@@ -167,7 +172,8 @@ void say(const std::string& line)
 Result<std::string> run_hold_all(const std::string& path)
 {
     AH_CHECK(die_with_parent());
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE}));
+    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_NET_BIND_SERVICE,
+                                CAP_SETUID, CAP_SETGID}));
     AH_TRY(const auto state, state::StateDir::existing(path));
     if (!state)
         return std::string();

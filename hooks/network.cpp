@@ -101,16 +101,6 @@ Status check_forwarding(const rules::Network& network, Record& record)
     return {};
 }
 
-Status keep_netns(const state::StateDir& state, const Record& record, const net::Netns& netns)
-{
-    const std::string place = kept_netns(state, record.key);
-    const std::string self = "/proc/self/fd/" + std::to_string(netns.fd.get());
-    const UniqueFd file(::open(place.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400));
-    if (!file || ::mount(self.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
-        return fail_errno("keep the container's network namespace at " + place, errno);
-    return {};
-}
-
 Status plug_veth(const state::StateDir& state, const Record& record, rules::Network& network,
                  const net::Netns& netns, net::Conversations& inside, net::Netlink& route)
 {
@@ -158,6 +148,26 @@ Status plug_in_place(rules::Network& network, net::Conversations& inside, net::N
 
 } // namespace
 
+Status keep_netns(const state::StateDir& state, const Record& record, const net::Netns& netns)
+{
+    const std::string place = kept_netns(state, record.key);
+    const std::string self = "/proc/self/fd/" + std::to_string(netns.fd.get());
+    const UniqueFd file(::open(place.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0400));
+    if (!file || ::mount(self.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
+        return fail_errno("keep the container's network namespace at " + place, errno);
+    return {};
+}
+
+std::vector<std::uint16_t> gate_ports(const Record& record)
+{
+    std::vector<std::uint16_t> ports;
+    for (const Endpoint& endpoint : record.endpoints) {
+        if (std::holds_alternative<TcpTarget>(endpoint.to))
+            ports.push_back(endpoint.listen.number());
+    }
+    return ports;
+}
+
 nft::InsidePlan inside_plan(const Record& record)
 {
     nft::InsidePlan plan;
@@ -166,6 +176,10 @@ nft::InsidePlan inside_plan(const Record& record)
         plan.network = *record.network;
     if (!plan.network.links.empty())
         plan.link = plan.network.links.front();
+    if (record.gate) {
+        plan.handles = record.gate->rules.handles;
+        plan.listens = gate_ports(record);
+    }
     // The node sends from the gateway to a run on a link of ours.
     const auto subnet = plan.network.subnet;
     if (const auto gateway = rules::Prefix::parse(subnet ? subnet->gateway_text() : "", Code()))
@@ -202,8 +216,8 @@ Status plug_in(const state::StateDir& state, Record& record, const net::Netns& n
 Result<bool> look_again(Record& record, net::Conversations& inside, const state::Deadline& deadline,
                         KeptHost* kept)
 {
-    if (record.posture != Posture::filtered || !record.network)
-        return false;
+    if (record.posture != Posture::filtered || !record.network || record.gate)
+        return false; // a gate asks the kernel at each dial
     // Addresses that are always denied are not compared: the host gets a link-local one with every
     // container that starts. Such an address matters only on the container's own links, and those
     // are compared.

@@ -15,6 +15,13 @@ namespace anchorhold {
 // Returns the plan for the table inside the run's namespace.
 nft::InsidePlan inside_plan(const Record& record);
 
+// Returns the ports at which the run's gate serves its endpoints, in the order of its rules.
+std::vector<std::uint16_t> gate_ports(const Record& record);
+
+// Keeps the run's namespace until unplug(), so that what was denied can be read when the container
+// is gone.
+Status keep_netns(const state::StateDir& state, const Record& record, const net::Netns& netns);
+
 // Comes before the table inside. Technique veth makes the pair of links, both ends down. Technique
 // in_place looks at what the engine plugged in. Both load the host's rules, and fill in what
 // record.network lacks.

@@ -106,6 +106,10 @@ Status unplug(const state::StateDir& state, Record& record)
         return release_subnets(state, record);
     if (const auto noted = note_denied(state, record); !noted)
         record.advice.push_back("what was denied is not known: " + noted.error().what);
+    if (record.technique == Technique::gate) { // nothing of it is in the host's network
+        unkeep_netns(state, record.key);
+        return {};
+    }
     AH_TRY(const FileIdentity here, state::namespace_of(0, "net"));
     if (here != record.host_netns) {
         AH_CHECK(check_all_gone(record));

@@ -6,7 +6,8 @@
 // 2. Whose namespace: the container's network namespace must not be the host's.
 // 3. The mounts must be what the shim looked at (check_mounted).
 // 4. The network: the namespace is emptied (severed, relayed), connected (sealed, filtered), joined
-//    (a pod's container), or only compared with other runs' (open).
+//    (a pod's container), or only compared with other runs' (open). Where a gate serves, it is
+//    emptied, and then the gate is started and asked from inside.
 // 5. The file `enforced` is written into inside/. The relay waits for it.
 // 6. The original config.json is put back.
 // 7. The record is written as enforced.
@@ -19,6 +20,8 @@
 #include "hooks/net/local_routes.hpp"
 #include "hooks/network.hpp"
 #include "hooks/reach_probe.hpp"
+#include "hooks/run_gate.hpp"
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/original.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/unplug.hpp"
@@ -123,6 +126,21 @@ Status connect_namespace(const state::StateDir& state, const net::Netns& netns, 
     return {};
 }
 
+// Gives the run a gate. What it needs inside stands before it is started.
+Status serve_namespace(const state::StateDir& state, const net::Netns& netns, Record& record,
+                       const state::Deadline& deadline)
+{
+    if (!record.gate || !record.network)
+        return fail(Code::network_setup_failed, "the record names no gate");
+    Confinement confined;
+    AH_TRY(auto inside, net::talk_inside(netns, deadline));
+    const nft::InsidePlan plan = inside_plan(record);
+    AH_CHECK(ensure_table(inside, plan, Moment::created, true, confined));
+    AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
+    take_over(confined, record);
+    return plant_gate(state, record, netns, inside, deadline);
+}
+
 // Joins the pod's network. Makes nothing: what was verified for the sandbox's run holds here too.
 Status join_pod(const state::StateDir& state, const net::Netns& netns, Record& record,
                 const state::Deadline& deadline)
@@ -159,6 +177,8 @@ Status apply(const state::StateDir& state, Record& record, const state::Containe
         record.verified.emplace_back(verified::sources);
     if (record.technique == Technique::pod)
         return join_pod(state, netns, record, deadline);
+    if (record.technique == Technique::gate)
+        return serve_namespace(state, netns, record, deadline);
     switch (record.posture) {
     case Posture::severed:
     case Posture::relayed: return empty_namespace(state, netns, record, deadline);
@@ -193,6 +213,8 @@ Status publish(const state::StateDir& state, const RunKey& key, Record& record)
 // inside stays: it only tightens, and dies with the namespace. The shim's teardown tries again.
 void undo(const state::StateDir& state, const RunKey& key, Record record, const Error& error)
 {
+    if (record.gate)
+        (void)state::end_gate(record.gate->process);
     if (record.network)
         (void)unplug(state, record);
     (void)::unlink(enforced_path(state, key).c_str()); // usually it is not there yet
@@ -219,6 +241,7 @@ Status up(const state::StateDir& state, const RunKey& key, std::string_view gene
     if (!done) {
         Record undone = *planned;
         undone.network = record.network; // what was made of the network so far
+        undone.gate = record.gate;
         undo(state, key, std::move(undone), done.error());
     }
     return done;

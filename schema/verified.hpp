@@ -13,6 +13,7 @@ constexpr std::string_view links = "links";         // loopback and what was pla
 constexpr std::string_view sources = "sources";     // what was mounted is what the shim looked at
 constexpr std::string_view listeners = "listeners"; // no process waits at a port from outside
 constexpr std::string_view host_rules = "host-rules"; // read back as planned
+constexpr std::string_view gate = "gate";   // a strange name and an unused address lead nowhere
 constexpr std::string_view route = "route"; // packets to the container go to its link alone
 } // namespace verified
 

@@ -36,7 +36,7 @@ umask 022 # anchorhold refuses files that others than root could write to
 policy_file=/etc/anchorhold/policy.json
 tmpfiles=/etc/tmpfiles.d/anchorhold.conf
 usual_main=/etc/containerd/config.toml
-binaries='libexec/anchorhold/anchorhold-hook libexec/anchorhold/anchorhold-relay bin/anchorhold'
+binaries='libexec/anchorhold/anchorhold-hook libexec/anchorhold/anchorhold-relay libexec/anchorhold/anchorhold-gate bin/anchorhold'
 lib=libexec/anchorhold/lib # the hook's own loader and libraries, where contrib/kubernetes/bundle was run
 
 root='' from=$(dirname "$0") prefix=/opt/anchorhold policy='' profiles='agent ci' config='' restart='' verb=''

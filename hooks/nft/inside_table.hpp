@@ -19,6 +19,7 @@ struct InsidePlan {
     // The addresses that mean names, of a filtered run that is served by a gate. Its `network` is
     // of gate_network().
     std::optional<rules::Prefix> handles = {};
+    std::vector<std::uint16_t> listens = {}; // its endpoints' ports; no part of the table
 };
 
 enum class ExistingTable : std::uint8_t {

@@ -302,6 +302,12 @@ Result<std::vector<ProbeAnswer>> probe_host(const StateDir& state, const ProbedF
         std::ranges::replace_if(
             answers, [](const ProbeAnswer& one) { return one.name == "can_relay"; }, *obstacle);
     }
+    if (!files.gate) {
+        std::ranges::replace_if(
+            answers, [](const ProbeAnswer& one) { return one.name == "can_gate"; },
+            no("can_gate", files.gate.error().what, 0,
+               "install the anchorhold-gate of this version beside anchorhold-hook"));
+    }
     return answers;
 }
 

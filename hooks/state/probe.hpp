@@ -43,6 +43,7 @@ using AskNetwork = std::function<std::vector<ProbeAnswer>()>;
 struct ProbedFiles {
     std::string relay; // absolute paths
     std::string hook;
+    Result<std::string> gate; // why not, where it cannot be used
 };
 // Asks can_isolate and can_relay, and whatever `ask_network` adds. can_relay is a yes when the
 // relay, told to listen on a port that is already held, exits with 125.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hooks/state/seen.hpp"
 
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/process.hpp"
 
 #include <ctime>
@@ -8,6 +9,8 @@
 
 namespace anchorhold::state {
 namespace {
+
+constexpr std::string_view gate_gone = "its gate is gone, so all is closed";
 
 std::string of_the_dead(const Record& record)
 {
@@ -39,6 +42,8 @@ std::string look_at_network(const Record& record)
         return "its network namespace cannot be looked at";
     if (record.netns && *netns != *record.netns)
         return "its first process is in another network namespace";
+    if (has_lost_gate(record))
+        return std::string(gate_gone);
     if (record.network && record.technique == Technique::veth)
         return look_at_link(record);
     return std::string(as_recorded);
@@ -67,6 +72,8 @@ void note_seen(Record& record)
     if (record.state == RunState::ended)
         return;
     record.seen = look_at_run(record);
+    if (record.seen == gate_gone && record.gate->lost == 0)
+        record.gate->lost = std::time(nullptr);
     record.seen_at = std::time(nullptr);
 }
 

@@ -3,8 +3,9 @@
 //
 // 1. Ownership: judge() decides whether the run may be removed at all.
 // 2. The record is marked ended, or failed if the run never was enforced.
-// 3. The mount points that the runtime had to make are removed, and the bundle's config.json is put
-//    back: the record says where these are.
+// 3. Its gate is ended, and what that refused goes into the record. The mount points that the
+//    runtime had to make are removed, and the bundle's config.json is put back: the record says
+//    where these are.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.
 // 5. The last record is copied to where the policy wants it kept. If that fails, the record says
 // so.
@@ -18,6 +19,7 @@
 
 #include "hooks/files/socket_file.hpp"
 #include "hooks/state/ended_records.hpp"
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/mount_points.hpp"
 #include "hooks/state/names_file.hpp"
 #include "hooks/state/original.hpp"
@@ -131,6 +133,16 @@ Status unplug_with(const StateDir& state, Record& record, Unplug unplug)
     return unplug(state, record);
 }
 
+// The run's gate ends with the container's first process. It may be slow, or the container may not
+// have got that far. Nothing of another boot or pid namespace is ours to end.
+Status end_gate_of(const Record& record)
+{
+    AH_TRY(const std::string boot, boot_id());
+    AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
+    const bool ours = record.gate && record.boot_id == boot && record.host_pidns == pids;
+    return ours ? end_gate(record.gate->process) : Status();
+}
+
 // Removes the run, steps 2 to 7 above. Goes on after an error. Returns one of the errors and writes
 // it into the record.
 Result<TeardownOutcome> bury(const StateDir& state, Record record, Unplug unplug)
@@ -139,12 +151,16 @@ Result<TeardownOutcome> bury(const StateDir& state, Record record, Unplug unplug
     mark_finished(record);
     note_other_boot(record);
     note_lost_broker(record);
+    auto gate_ended = end_gate_of(record);
     note_refused_names(state, record);
+    note_gate_reports(state, record);
     remove_mount_points(state, record);
     auto returned = put_back(state, record);
     auto unplugged = unplug_with(state, record, unplug);
     auto emptied = state.remove_inside(key);
     auto cleared = emptied ? std::move(returned) : std::move(emptied);
+    if (cleared)
+        cleared = std::move(gate_ended);
     if (auto done = unplugged ? std::move(cleared) : std::move(unplugged); !done) {
         add_reason(record, done.error().what);
         (void)state.write_last(record); // if this fails, the error below is still returned

@@ -47,6 +47,7 @@ installed='./etc/systemd/system/timers.target.wants/anchorhold-gc.timer
 ./usr/lib/systemd/system/anchorhold-gc.service
 ./usr/lib/systemd/system/anchorhold-gc.timer
 ./usr/lib/tmpfiles.d/anchorhold.conf
+./usr/libexec/anchorhold/anchorhold-gate
 ./usr/libexec/anchorhold/anchorhold-hook
 ./usr/libexec/anchorhold/anchorhold-relay
 ./usr/share/anchorhold/policy.schema.json

@@ -126,7 +126,7 @@ install_product() {
     [ ! -x "${AH_HELLO_I386:-}" ] || cp "$AH_HELLO_I386" "$1/bin/hello-i386"
     if [ -n "${AH_SHIM:-}" ]; then
         cp "$AH_SHIM" "$1/bin/anchorhold"
-        cp "$AH_HOOK" "$AH_RELAY" "$1/libexec/anchorhold"
+        cp "$AH_HOOK" "$AH_RELAY" "$AH_GATE" "$1/libexec/anchorhold"
     fi
     {
         echo '#!/bin/sh'

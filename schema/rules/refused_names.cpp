@@ -54,6 +54,21 @@ const PinnedName* pinned(const Record& record, std::string_view name)
     return at == record.network->names.end() ? nullptr : &*at;
 }
 
+// Puts them into the record, those with most tries first.
+void put_refused(Record& record, const std::map<std::string, std::uint64_t>& tries,
+                 std::uint64_t others)
+{
+    RefusedNames refused{.names = {}, .others = others};
+    for (const auto& [name, count] : tries)
+        refused.names.push_back({name, count});
+    std::ranges::sort(refused.names, [](const RefusedName& one, const RefusedName& other) {
+        return std::tie(other.tries, one.name) < std::tie(one.tries, other.name);
+    });
+    for (; refused.names.size() > most_listed; refused.names.pop_back())
+        refused.others += refused.names.back().tries;
+    record.refused_names = std::move(refused);
+}
+
 bool is_allowed(const Record& record, std::string_view name)
 {
     const PinnedName* const found = pinned(record, name);
@@ -71,15 +86,26 @@ void note_refused(Record& record, std::string_view table)
     if (!std::ranges::equal(header.magic, names_magic))
         return;
     table.remove_prefix(sizeof header);
-    RefusedNames refused{.names = {}, .others = tries_of(header.unlisted)};
-    for (auto& [name, tries] : read_entries(table.substr(0, header.used))) {
-        if (tries > 0 && !is_allowed(record, name))
-            refused.names.push_back({name, tries});
-    }
-    std::ranges::sort(refused.names, [](const RefusedName& one, const RefusedName& other) {
-        return std::tie(other.tries, one.name) < std::tie(one.tries, other.name);
+    auto tries = read_entries(table.substr(0, header.used));
+    std::erase_if(tries, [&record](const auto& entry) {
+        return entry.second == 0 || is_allowed(record, entry.first);
     });
-    record.refused_names = std::move(refused);
+    put_refused(record, tries, tries_of(header.unlisted));
+}
+
+void note_refused(Record& record, const std::vector<GateReport>& reports)
+{
+    std::map<std::string, std::uint64_t> tries;
+    std::uint64_t others = 0;
+    for (const GateReport& report : reports) {
+        for (const DeniedName& denied : report.denied) {
+            std::string name = listed_name(denied.name);
+            name.resize(std::min(name.size(), longest_listed));
+            tries[name] += static_cast<std::uint64_t>(std::max<std::int64_t>(denied.count, 0));
+        }
+        others += static_cast<std::uint64_t>(std::max<std::int64_t>(report.others, 0));
+    }
+    put_refused(record, tries, others);
 }
 
 std::string remedy_for(const RefusedName& refused, const Record& record)

@@ -90,7 +90,7 @@ Result<RunPaths> paths_of(const Session& session, const ChosenRun& chosen, const
 {
     RunPaths paths{.hook = chosen.helpers.hook,
                    .relay = chosen.helpers.relay,
-                   .gate = {},
+                   .gate = chosen.helpers.gate.value_or(""),
                    .relay_mount_options = {},
                    .state_dir = session.state_path,
                    .inside = session.state_path + "/runs/" + name.key.text() + "/inside",

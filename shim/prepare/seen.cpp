@@ -91,6 +91,8 @@ Result<inspect::Inspection> inspect_here(const Session& session, const AskedRun&
                          chosen.helpers.relay, session.state_path,
                          session.policy_path,  drop_in_folder(session.policy_path),
                          session.runtime,      asked.bundle.path()};
+    if (chosen.helpers.gate)
+        context.own_paths.push_back(*chosen.helpers.gate);
     context.allow_vsock = chosen.request.switches.vsock == Vsock::allow;
     context.places = places;
     context.call = session.invocation;

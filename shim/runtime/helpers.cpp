@@ -2,6 +2,7 @@
 #include "shim/runtime/helpers.hpp"
 
 #include "hooks/files/owned_path.hpp"
+#include "hooks/state/gate_program.hpp"
 
 #include <array>
 #include <cerrno>
@@ -47,6 +48,7 @@ Result<Helpers> find_helpers()
     const std::string bin = found.self.substr(0, found.self.rfind('/'));
     AH_TRY(found.hook, find_one(bin, "hooks", "anchorhold-hook"), "look for our parts");
     AH_TRY(found.relay, find_one(bin, "relay", "anchorhold-relay"), "look for our parts");
+    found.gate = state::find_gate(found.hook);
     return found;
 }
 

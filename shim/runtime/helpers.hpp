@@ -15,6 +15,7 @@ struct Helpers {
     std::string self; // this program
     std::string hook;
     std::string relay;
+    Result<std::string> gate; // why not, where it cannot be used: only runs with a gate need it
 };
 // Finds the programs. Refuses (network_setup_failed) when one is missing or could be replaced by
 // somebody but root (or our euid).

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/names_file.hpp"
 #include "schema/render.hpp"
 #include "shim/runtime/ask_hook.hpp"
@@ -29,8 +30,10 @@ Result<int> tool_denials(const Session& session, const ToolCall& call, ToolOutpu
     // old.
     const bool asks = found.live && found.record.network.has_value();
     const Status asked = asks ? refresh(found) : Status{};
-    if (found.live)
+    if (found.live) {
         state::note_refused_names(*found.state, found.record);
+        state::note_gate_reports(*found.state, found.record);
+    }
     if (call.json) {
         output.text = denials_json(found.record);
         return asked ? 0 : 1;

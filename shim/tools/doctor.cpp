@@ -122,7 +122,7 @@ Result<int> tool_doctor(const Session& session, const ToolCall& call, ToolOutput
     Findings found;
     AH_TRY(found.answers,
            state::probe_host(
-               state, {helpers.relay, helpers.hook},
+               state, {helpers.relay, helpers.hook, helpers.gate},
                [&helpers] { return runtime::ask_network(helpers.hook); }, state::Freshness::again));
     const bool able = std::ranges::all_of(found.answers, &state::ProbeAnswer::yes);
     if (session.policy)

@@ -9,6 +9,7 @@
 #include "shim/verbs/start.hpp"
 
 #include "hooks/files/whole_file.hpp"
+#include "hooks/state/gate_process.hpp"
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
 #include "schema/file_identity.hpp"
@@ -20,6 +21,8 @@
 #include "shim/session.hpp"
 #include "shim/verbs/delete.hpp"
 #include "shim/verbs/lost_run.hpp"
+
+#include <ctime>
 
 namespace anchorhold::verbs {
 namespace {
@@ -48,6 +51,19 @@ Result<std::string> strays(const Record& record)
         ++count;
     }
     return engines != 0 && count == engines ? std::string() : names;
+}
+
+// Refuses a run whose gate has ended. Its last record says so.
+Status check_gate(const OwnRun& run)
+{
+    if (!state::has_lost_gate(run.record))
+        return {};
+    Record record = run.record;
+    if (record.gate->lost == 0)
+        record.gate->lost = std::time(nullptr);
+    if (const auto lock = state::RunLock::take(run.state, run.key))
+        (void)run.state.write(record); // if this fails, the refusal still says it
+    return fail(Code::network_setup_failed, "its gate is gone");
 }
 
 // Has the hook remove the interfaces `names`.
@@ -81,7 +97,10 @@ Status check_network_again(const OwnRun& run)
     // is gone cannot be started, and the runtime says so.
     AH_TRY(const auto now, state::identify(static_cast<pid_t>(run.record.init.pid)),
            "look at the container's init");
-    if (names.empty() || now != run.record.init)
+    if (now != run.record.init)
+        return {};
+    AH_CHECK(check_gate(run));
+    if (names.empty())
         return {};
     return remove_by_hook(run, names);
 }

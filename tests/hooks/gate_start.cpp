@@ -21,11 +21,10 @@ Result<ProcessIdentity> act(const net::Netns& netns, const GateStart& start)
 {
     const state::Deadline deadline(std::chrono::seconds(20));
     AH_TRY(const rules::GateRules rules, rules::read_gate_rules(start.rules));
-    nft::InsidePlan plan{Posture::filtered, rules::gate_network(rules), 0, rules.handles};
+    const nft::InsidePlan plan{Posture::filtered, rules::gate_network(rules), 0, rules.handles};
     AH_TRY(auto inside, net::talk_inside(netns, deadline));
     Confinement confined;
     AH_CHECK(ensure_table(inside, plan, Moment::created, true, confined));
-    plan.posture = Posture::severed; // nobody's links or listeners may stand beside a gate
     AH_CHECK(empty_out(inside, plan, Moment::created, deadline, confined));
     return start_gate(netns, inside, start, deadline);
 }
