@@ -33,10 +33,7 @@ std::string render_pod(const Record& sandbox, const std::vector<Record>& contain
 std::string render_denials(const Record& record);
 // Returns the same as JSON: in the same order, with the members that a record has.
 std::string denials_json(const Record& record);
-// Returns the file that tells the command what it can reach, so that an agent stops trying and says
-// so. `network` is the record of the run that holds the network: the sandbox's in a pod, else
-// `record` itself.
-std::string notice_text(const Record& record, const Record& network);
+
 Facts facts_of(const Plan& plan);
 
 } // namespace anchorhold

@@ -7,8 +7,7 @@
 //    runtime had to make are removed, and the bundle's config.json is put back: the record says
 //    where these are.
 // 4. The run's network is taken away (unplug), and its inside/ is removed.
-// 5. The last record is copied to where the policy wants it kept. If that fails, the record says
-// so.
+// 5. The last record is copied to where the policy wants it kept. If that fails, it says so.
 // 6. It is moved to ended/.
 // 7. The folder is removed. A crash between 6 and 7 leaves a folder without a record. The next
 //    teardown removes it.

@@ -3,8 +3,8 @@
 
 #include "hooks/state/process.hpp"
 #include "hooks/state/teardown.hpp"
-#include "schema/render.hpp"
 #include "schema/rules/hosts_file.hpp"
+#include "shim/prepare/notice.hpp"
 #include "shim/runtime/ask_hook.hpp"
 
 #include <cerrno>
@@ -70,7 +70,7 @@ Status write_inside(const state::StateDir& state, const RunKey& key,
     const prepare::SeenRun& seen = run.seen;
     const Record& network = run.chosen.joins_pod() ? *run.chosen.pod.holder : record;
     if (!record.notice.empty())
-        AH_CHECK(write_for_inside(state, key, "notice", notice_text(record, network)));
+        AH_CHECK(write_for_inside(state, key, "notice", prepare::notice_text(record, network)));
     AH_CHECK(write_for_inside(state, key, "resolv.conf", resolv_conf(record)));
     if (!seen.network)
         return {};
