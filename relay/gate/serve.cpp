@@ -32,8 +32,8 @@ void Gate::client_ready(relay::Watch& self, std::uint32_t events)
     if (connection.phase == relay::Phase::open) {
         connection.gate.run(connection);
     } else if ((client.seen & (EPOLLHUP | EPOLLERR)) != 0) {
-        // It has reset. One that has only sent its end may still wait for the answer: a dial takes a
-        // round trip here, in which many a client has said all that it will say.
+        // It has reset. One that has only sent its end may still wait for the answer: a dial takes
+        // a round trip here, in which many a client has said all that it will say.
         connection.gate.end(connection, relay::Verdict::reset);
     }
 }
