@@ -13,6 +13,10 @@
         .network = {pool: \"198.18.0.0/15\", broker_ports: [9000], allow: $rules, deny: []}"
     in_place=".posture = \"filtered\" | .technique = \"in-place\" |
         .network = {pool: \"198.18.0.0/15\", broker_ports: [], allow: $rules, deny: []}"
+    gated='.posture = "filtered" | .technique = "gate" |
+        .network = {pool: "198.18.0.0/16", broker_ports: [], deny: [],
+            allow: [{to: "198.19.0.0/16", protocol: "TCP", port: 443, endPort: 443}]} |
+        .gate = {rules: {allow: ["a.test"]}, process: {pid: 0, start: 0}, lost: 0}'
 }
 
 mkdir -m 700 "$state/subnets"
