@@ -77,6 +77,13 @@ def gates():
     return found
 
 
+@case("it names its version, which an installer asks for")
+def _(directory):
+    relay = subprocess.run([os.environ["AH_RELAY"], "--version"], capture_output=True, text=True)
+    gate = subprocess.run([os.environ["AH_GATE"], "--version"], capture_output=True, text=True)
+    assert gate.stdout == relay.stdout.replace("relay", "gate") and gate.returncode == 0, gate
+
+
 @case("a started gate serves, is a user of its own, and holds nothing of whoever started it")
 def _(directory):
     resolv = host_file("/etc/resolv.conf", f"nameserver {RESOLVER}\n")

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <malloc.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace anchorhold::gate {
@@ -70,6 +71,10 @@ Status serve(std::span<const char* const> words)
 int main(int argc, char** argv)
 {
     const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+    if (words.size() == 2 && std::string_view(words[1]) == "--version") {
+        std::puts("anchorhold-gate " ANCHORHOLD_VERSION);
+        return EXIT_SUCCESS;
+    }
     const auto served = anchorhold::gate::serve(words.subspan(argc > 0 ? 1 : 0));
     if (!served)
         std::fprintf(stderr, "anchorhold-gate: %s\n", served.error().what.c_str());
