@@ -214,7 +214,7 @@ Status publish(const state::StateDir& state, const RunKey& key, Record& record)
 void undo(const state::StateDir& state, const RunKey& key, Record record, const Error& error)
 {
     if (record.gate)
-        (void)state::end_gate(record.gate->process);
+        (void)state::end_gate(record.gate->process, {});
     if (record.network)
         (void)unplug(state, record);
     (void)::unlink(enforced_path(state, key).c_str()); // usually it is not there yet

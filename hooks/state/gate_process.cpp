@@ -52,7 +52,7 @@ bool has_lost_gate(const Record& record)
     return record.gate && record.state == RunState::enforced && !is_alive(record.gate->process);
 }
 
-Status end_gate(const ProcessIdentity& gate)
+Status end_gate(const ProcessIdentity& gate, std::chrono::milliseconds grace)
 {
     const auto pid = static_cast<pid_t>(gate.pid);
     if (pid <= 0)
@@ -62,6 +62,8 @@ Status end_gate(const ProcessIdentity& gate)
         return errno == ESRCH ? Status() : fail_errno("hold the run's gate", errno);
     AH_TRY(const auto now, identify(pid));
     if (!now || *now != gate)
+        return {};
+    if (grace.count() > 0 && Deadline(grace).wait_readable(process.get(), "wait for the gate"))
         return {};
     if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
         return fail_errno("end the run's gate", errno);

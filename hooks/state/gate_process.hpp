@@ -12,8 +12,9 @@ namespace anchorhold::state {
 Result<UniqueFd> make_gate_report(const StateDir& state, const Record& record);
 // Says whether the run should have a gate, and has none.
 bool has_lost_gate(const Record& record);
-// Kills a gate, unless its pid is another process's by now, and waits until it is gone.
-Status end_gate(const ProcessIdentity& gate);
+// Kills a gate that does not end by itself within `grace`, unless its pid is another process's by
+// now, and waits until it is gone.
+Status end_gate(const ProcessIdentity& gate, std::chrono::milliseconds grace);
 // Puts the names that the run's gates refused into the record.
 void note_gate_reports(const StateDir& state, Record& record);
 

@@ -39,6 +39,8 @@
 namespace anchorhold::state {
 namespace {
 
+constexpr std::chrono::milliseconds patience_for_gate(500); // it writes its last report
+
 // Returns the process that owns a run. An ended run has none, and pid 0 is nobody.
 ProcessIdentity owner_of(const Record& record)
 {
@@ -139,7 +141,7 @@ Status end_gate_of(const Record& record)
     AH_TRY(const std::string boot, boot_id());
     AH_TRY(const FileIdentity pids, namespace_of(0, "pid"));
     const bool ours = record.gate && record.boot_id == boot && record.host_pidns == pids;
-    return ours ? end_gate(record.gate->process) : Status();
+    return ours ? end_gate(record.gate->process, patience_for_gate) : Status();
 }
 
 // Removes the run, steps 2 to 7 above. Goes on after an error. Returns one of the errors and writes

@@ -88,6 +88,8 @@ void Gate::run()
 {
     while (!init_has_ended_)
         relay::dispatch(epoll_.get(), tick());
+    if (tally_.is_dirty())
+        write_report(relay::now_milliseconds()); // whoever tears the run down reads it
 }
 
 void Gate::init_ready(relay::Watch& self, std::uint32_t)
