@@ -138,6 +138,34 @@ red check "--network host, with which podman binds the host's /sys, is refused" 
     refused "(bundle_voids_posture)" --network host
 red check "R7 podman shows our line" refused "(invalid_request)" --annotation dev.anchorhold.egress=closed
 
+# ---- the gate needs none of it ------------------------------------------------------------------
+
+echo 0 >/proc/sys/net/ipv4/ip_forward
+cp "$lab/policy.json" "$lab/packets.json"
+jq 'del(.allow_by)' "$lab/packets.json" >"$lab/policy.json"
+# The resolver out there says 1.1.1.1 to every question.
+echo "nameserver 1.1.1.1" >/etc/resolv.conf # of the overlay
+listed=(--annotation dev.anchorhold.egress=allowlist --annotation dev.anchorhold.allow=named.test)
+gated_ways() { # OPTION...
+    podman_run --rm "${listed[@]}" "$@" localhost/cell:1 sh -c 'nc named.test 443 </dev/null
+        nc other.test 443 </dev/null; nc -w 9 1.1.1.1 443 </dev/null' 2>&1
+}
+by_gate() { # OPTION...
+    local ways
+    rm -f "$state"/ended/*
+    ways=$(gated_ways "$@")
+
+    same 1 "$(grep -c 'hello from outside' <<<"$ways")" && contains "$ways" "bad address 'other.test'" &&
+        same "filtered gate" "$(jq -r '"\(.posture) \(.technique)"' "$state"/ended/*)" &&
+        contains "$(jq -c '[.refused_names.names[].name]' "$state"/ended/*)" other.test &&
+        nothing_of_somebodys
+}
+if only_where tproxy "a name is reached, and nothing else"; then
+    red check "a name is reached, and nothing else" by_gate
+    red check "with --network none" by_gate --network none
+fi
+cp "$lab/packets.json" "$lab/policy.json"
+
 # A place of a container's "nobody" shows the number that the host's root shows there.
 as_somebody mkdir "$mine/place"
 cp "$lab/policy.json" "$mine/place/policy.json"

@@ -23,10 +23,7 @@ policy '{ceiling: "allowlist", tcp: "gate", tcp_endpoints: ["host:9000"]}'
 echo 0 >/proc/sys/net/ipv4/ip_forward
 
 list=named.test,*.wild.test,local.test,192.0.2.0/24
-mounts='.mounts += [("resolv.conf", "hosts") | {destination: "/etc/\(.)", type: "bind",
-    source: "/run/lab/\(.)", options: ["rbind", "ro"]}]'
-echo '127.0.0.1 localhost' >"$lab/hosts"
-asks="$mounts | .annotations += {\"dev.anchorhold.egress\": \"allowlist\", \"dev.anchorhold.allow\": \"$list\",
+asks=".annotations += {\"dev.anchorhold.egress\": \"allowlist\", \"dev.anchorhold.allow\": \"$list\",
     \"dev.anchorhold.endpoints\": \"service:8080=tcp:host:9000\"}"
 hello='hello from outside'
 tool() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@"; }

@@ -47,9 +47,11 @@ Status edit_mounts(json::View config, const Plan& plan, config::Edits& edits)
     };
     for (const MountEdit& mount : plan.mounts)
         append(mount);
+    // Engines mount none for a container without a network. The names of a gate's list would then
+    // not exist.
     if (plan.cover_resolv_conf) {
         AH_TRY(const bool covered, has_mount_at(mounts, "/etc/resolv.conf"));
-        if (covered)
+        if (covered || plan.has_gate)
             append({"/etc/resolv.conf", plan.resolv_conf, file_options});
     }
     // /etc/hosts is mounted even where the engine mounts none: without a resolver the names stand
