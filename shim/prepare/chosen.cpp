@@ -20,7 +20,8 @@ Result<HostCaps> host_caps(const Session& session, const runtime::Helpers& helpe
            "open the state directory");
     const auto ask = [&helpers] { return runtime::ask_network(helpers.hook); };
     AH_TRY(const auto answers,
-           state::probe_host(state, {helpers.relay, helpers.hook, helpers.gate}, ask, state::Freshness::cached),
+           state::probe_host(state, {helpers.relay, helpers.hook, helpers.gate}, ask,
+                             state::Freshness::cached),
            "probe this host");
     HostCaps caps = state::caps_of(answers);
     // The packets of a network that an engine made are forwarded by the engine's own rules.
