@@ -73,14 +73,27 @@ Result<state::StateDir> open_state(const Call& call)
     return *std::move(state);
 }
 
+// Says whether the run is on record with a gate. What cannot be read is an error later.
+bool has_gate(const Call& call, const RunKey& key)
+{
+    const auto state = state::StateDir::existing(std::string(call.state));
+    if (!state || !*state)
+        return false;
+    const auto record = (*state)->read(key);
+    return record && *record && (*record)->gate;
+}
+
 Status run_up(const Call& call, const RunKey& key)
 {
     const state::Deadline deadline(patience);
     AH_CHECK(die_with_parent());
     // CAP_DAC_READ_SEARCH: to look at the mounts we walk through directories private to others. The
     // last three are for a gate: its ports are low ones, and it becomes a user of its own.
-    AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
-                                CAP_NET_BIND_SERVICE, CAP_SETUID, CAP_SETGID}));
+    AH_CHECK(has_gate(call, key) ? keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE,
+                                                      CAP_DAC_READ_SEARCH, CAP_NET_BIND_SERVICE,
+                                                      CAP_SETUID, CAP_SETGID})
+                                 : keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE,
+                                                      CAP_DAC_READ_SEARCH}));
     const auto told = hear_runtime();
     AH_TRY(const state::StateDir state, open_state(call));
     return up(state, key, call.generation, told, deadline);
@@ -97,6 +110,7 @@ Status run_guard(const Call& call, const RunKey& key)
 Status run_hold(const Call& call, const RunKey& key)
 {
     AH_CHECK(die_with_parent());
+    // The last three are for a gate that is started again.
     AH_CHECK(keep_capabilities({CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_NET_BIND_SERVICE,
                                 CAP_SETUID, CAP_SETGID}));
     AH_TRY(const state::StateDir state, open_state(call));

@@ -373,6 +373,12 @@ def _(_):
         assert line[:1] + line[2:] == ["d", "0711", "root", "root", "-"], line
 
 
+@case("a gate that gc starts again outlives gc's unit")
+def _(_):
+    with open(under("systemd/anchorhold-gc.service"), encoding="utf-8") as file:
+        assert "KillMode=process\n" in file.readlines()
+
+
 # ---- the lists of cases -------------------------------------------------------------------------
 
 TAG = re.compile(r"\b[BC]-\d\d\b")

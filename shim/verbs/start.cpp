@@ -53,16 +53,25 @@ Result<std::string> strays(const Record& record)
     return engines != 0 && count == engines ? std::string() : names;
 }
 
-// Refuses a run whose gate has ended. Its last record says so.
+// Writes into the run's record that its gate has ended. Errors are passed over: the refusal says it
+// too.
+void note_gate_gone(const OwnRun& run)
+{
+    const auto lock = state::RunLock::take(run.state, run.key);
+    auto record = lock ? run.state.read(run.key) : std::unexpected(lock.error());
+    if (!record || !*record || (*record)->generation != run.record.generation ||
+        !state::has_lost_gate(**record) || (*record)->gate->lost != 0)
+        return;
+    (*record)->gate->lost = std::time(nullptr);
+    (void)run.state.write(**record);
+}
+
+// Refuses a run whose gate has ended.
 Status check_gate(const OwnRun& run)
 {
     if (!state::has_lost_gate(run.record))
         return {};
-    Record record = run.record;
-    if (record.gate->lost == 0)
-        record.gate->lost = std::time(nullptr);
-    if (const auto lock = state::RunLock::take(run.state, run.key))
-        (void)run.state.write(record); // if this fails, the refusal still says it
+    note_gate_gone(run);
     return fail(Code::network_setup_failed, "its gate is gone");
 }
 
