@@ -42,12 +42,12 @@ struct BindSource {
     friend bool operator==(const BindSource&, const BindSource&) = default;
 };
 
-// What the runtime makes on the host for a mount of ours, and teardown removes.
+// What the runtime makes on the host for mounts of ours, and teardown removes.
 struct MountPoints {
     std::string root;      // host path of the directory in which they lie
     FileIdentity identity; // of the root
     std::vector<std::string>
-        paths; // below the root; first the file, then the directories around it
+        paths; // below the root; first the files, then the directories around them
     friend bool operator==(const MountPoints&, const MountPoints&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,27 +74,65 @@ bool is_somebodys_etc(const UniqueFd& directory)
     });
 }
 
+// Says whether one of the paths lies in the directory `path`.
+bool is_directory(const std::vector<std::string>& paths, const std::string& path)
+{
+    return std::ranges::any_of(
+        paths, [inside = path + "/"](const std::string& one) { return one.starts_with(inside); });
+}
+
+// Removes a file or directory below `root`. Says whether it did: somebody may have put something
+// there since.
+bool remove_one(const UniqueFd& root, const std::string& path, bool is_file)
+{
+    const std::size_t slash = path.rfind('/');
+    const UniqueFd around = open_plain(root, path.substr(0, slash + 1));
+    if (!around)
+        return false;
+    if (is_file && (!is_empty_file(open_plain(root, path)) || is_somebodys_etc(around)))
+        return false;
+    return ::unlinkat(around.get(), path.c_str() + slash + 1, is_file ? 0 : AT_REMOVEDIR) == 0;
+}
+
 } // namespace
 
 std::optional<MountPoints> missing_mount_points(const std::string& state_path,
                                                 const std::string& root,
-                                                const std::vector<std::string>& paths)
+                                                const std::vector<MissingPath>& files)
 {
     MountPoints made{.root = root, .identity = {}, .paths = {}};
     const UniqueFd opened = open_root(root, made.identity);
     if (!opened)
         return std::nullopt;
-    for (const std::string& path : paths) {
-        const UniqueFd there = open_plain(opened, path);
-        if (there || errno != ENOENT) {
+    std::vector<std::string>& paths = made.paths;
+    const auto add = [&paths](const std::string& path) {
+        if (std::ranges::find(paths, path) == paths.end())
+            paths.push_back(path);
+    };
+    for (const MissingPath& file : files) {
+        for (const std::string& path : file) {
+            const UniqueFd there = open_plain(opened, path);
+            if (!there && errno == ENOENT) {
+                add(path);
+                continue;
+            }
             const auto state = StateDir::existing(state_path);
-            if (is_empty_file(there) && state && *state)
-                return made_by_another(**state, made.identity, {});
+            const auto another = is_empty_file(there) && state && *state
+                                     ? made_by_another(**state, made.identity, {})
+                                     : std::nullopt;
+            if (another && std::ranges::find(another->paths, path) != another->paths.end())
+                std::ranges::for_each(another->paths, add);
             break;
         }
-        made.paths.push_back(path);
     }
-    return made.paths.empty() ? std::nullopt : std::optional(std::move(made));
+    std::vector<std::string> ordered;
+    for (const bool directories : {false, true}) {
+        std::ranges::copy_if(paths, std::back_inserter(ordered), [&](const std::string& path) {
+            return is_directory(paths, path) == directories;
+        });
+    }
+    paths = std::move(ordered);
+    return paths.empty() ? std::nullopt : std::optional(std::move(made));
 }
 
 void remove_mount_points(const StateDir& state, const Record& record)
@@ -101,18 +140,15 @@ void remove_mount_points(const StateDir& state, const Record& record)
     FileIdentity identity;
     if (!record.mount_points)
         return;
+    const std::vector<std::string>& paths = record.mount_points->paths;
     const UniqueFd root = open_root(record.mount_points->root, identity);
     if (!root || identity != record.mount_points->identity ||
         made_by_another(state, identity, record.key))
         return;
-    for (const std::string& path : record.mount_points->paths) {
-        const std::size_t slash = path.rfind('/');
-        const UniqueFd around = open_plain(root, path.substr(0, slash + 1));
-        const UniqueFd there = open_plain(root, path);
-        const bool is_file = &path == &record.mount_points->paths.front();
-        if (!around || (is_file && (!is_empty_file(there) || is_somebodys_etc(around))) ||
-            ::unlinkat(around.get(), path.c_str() + slash + 1, is_file ? 0 : AT_REMOVEDIR) != 0)
-            return; // somebody put something there since
+    for (const std::string& path : paths) {
+        const bool is_file = !is_directory(paths, path);
+        if (!remove_one(root, path, is_file) && !is_file)
+            return;
     }
 }
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime makes the mount point of our hosts file where the container's root has none. It is an
-// empty file in somebody's directory, so teardown takes it away again.
+// The runtime makes the mount points of our hosts file and resolv.conf where the container's root
+// has none. They are empty files in somebody's directory, so teardown takes them away again.
 #pragma once
 
 #include "hooks/state/state_dir.hpp"
 
 namespace anchorhold::state {
 
-// Returns which of the paths below the directory `root` the runtime will have to make; nothing when
-// it will make none. `paths` begins with the file, and each next one is the directory around it. A
-// path that a run which is still there had made counts as well: then the last of them removes it.
+// A file, and then each directory around it that may be missing too.
+using MissingPath = std::vector<std::string>;
+
+// Returns which of the files, and of the directories around them, the runtime will have to make
+// below the directory `root`; nothing when it will make none. What a run that is still there had
+// made counts as well: then the last of them removes it.
 std::optional<MountPoints> missing_mount_points(const std::string& state_path,
                                                 const std::string& root,
-                                                const std::vector<std::string>& paths);
+                                                const std::vector<MissingPath>& files);
 
 // Removes what was made for the record's run and is empty still. Leaves everything when another run
 // has it mounted, or when another directory stands at the root's path by now.

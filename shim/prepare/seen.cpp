@@ -9,7 +9,7 @@
 #include "shim/inspect/network_advice.hpp"
 #include "shim/policy_files.hpp"
 #include "shim/prepare/given_hosts.hpp"
-#include "shim/prepare/made_hosts.hpp"
+#include "shim/prepare/made_files.hpp"
 #include "shim/prepare/own_addresses.hpp"
 #include "shim/prepare/pinned_names.hpp"
 #include "shim/prepare/writable_tmp.hpp"
@@ -176,10 +176,15 @@ Result<SeenRun> look(const Session& session, const AskedRun& asked, const Chosen
     seen.rootfs = rootfs_of(config, asked.bundle);
     if (const auto name = config.find("hostname"))
         seen.hostname = name->string().value_or("");
+    std::vector<std::string> made; // where we mount a file, whether the engine does or not
     if (chosen.decision.posture == Posture::filtered) {
         seen.given_hosts = given_hosts(config, seen.rootfs, seen.inspection.sources);
-        seen.mount_points = made_hosts(config, seen.rootfs, session.state_path);
+        made.emplace_back("hosts");
     }
+    if (chosen.decision.technique == Technique::gate)
+        made.emplace_back("resolv.conf");
+    if (!made.empty())
+        seen.mount_points = made_files(config, seen.rootfs, made, session.state_path);
     std::ranges::copy(chosen.missing, std::back_inserter(seen.inspection.advice));
     AH_CHECK(count_destinations(chosen, seen));
     AH_CHECK(advise(asked, chosen, servers, seen));

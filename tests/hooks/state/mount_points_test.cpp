@@ -26,7 +26,7 @@ struct Host {
     Host() { fs::create_directory(root); }
     std::optional<MountPoints> missing() const
     {
-        return missing_mount_points(state.path(), root, of_hosts);
+        return missing_mount_points(state.path(), root, {of_hosts});
     }
     std::vector<std::string> missing_paths() const
     {
@@ -67,6 +67,35 @@ TEST_CASE("what the runtime had to make is missing before and gone after the run
     CHECK(torn(host.state) == TeardownOutcome::removed);
     CHECK(host.has("/etc"));
     CHECK_FALSE(host.has("/etc/hosts"));
+}
+
+TEST_CASE("of two files each is looked for, and both go before the directory")
+{
+    const Host host;
+    const std::vector<std::string> of_names{"/etc/resolv.conf", "/etc"};
+    const auto missing = [&] {
+        return missing_mount_points(host.state.path(), host.root, {of_hosts, of_names})
+            .value_or(MountPoints{});
+    };
+    CHECK(missing().paths == std::vector<std::string>{"/etc/hosts", "/etc/resolv.conf", "/etc"});
+    Record record = a_record(RunState::enforced);
+    record.mount_points = missing();
+    put(host.state, record);
+    fs::create_directory(host.root + "/etc");
+    host.write("/etc/hosts", "");
+    host.write("/etc/resolv.conf", "");
+    SUBCASE("both are empty still")
+    {
+        CHECK(torn(host.state) == TeardownOutcome::removed);
+        CHECK_FALSE(host.has("/etc"));
+    }
+    SUBCASE("one was filled: it stays, the other goes")
+    {
+        host.write("/etc/hosts", "127.0.0.1 mine\n");
+        CHECK(torn(host.state) == TeardownOutcome::removed);
+        CHECK(host.has("/etc/hosts"));
+        CHECK_FALSE(host.has("/etc/resolv.conf"));
+    }
 }
 
 TEST_CASE("what was there before, empty or not, is nobody's to remove")
@@ -141,7 +170,7 @@ TEST_CASE(
     fs::create_directory(host.root + "/etc");
     fs::create_symlink("/nowhere", host.root + "/etc/hosts");
     CHECK_FALSE(host.missing());
-    CHECK_FALSE(missing_mount_points(host.state.path(), host.root + "/none", of_hosts));
+    CHECK_FALSE(missing_mount_points(host.state.path(), host.root + "/none", {of_hosts}));
 }
 
 } // namespace anchorhold::mount_points_test
