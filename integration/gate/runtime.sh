@@ -29,6 +29,7 @@ hello='hello from outside'
 tool() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@"; }
 make() { # ID
     bundle "$1" "$asks" sleep infinity
+    rm "$lab/b/$1/rootfs/etc/resolv.conf" # the runtime makes one, to mount ours on
     within 60 "$runtime" create --bundle "$lab/b/$1" "$1" </dev/null >"$lab/log" 2>&1 ||
         { cat "$lab/log"; return 1; }
 }
@@ -58,6 +59,7 @@ remember_kernel
 make c || not_ok "a run with a gate is created" "$(cat "$lab/log")"
 check "the record says what the kernel answered, the gate with it" \
     contains "$(record '.verified | join(" ")')" gate
+check "the runtime made a resolv.conf in the bundle's root" [ -f "$lab/b/c/rootfs/etc/resolv.conf" ]
 check "it is filtered, by the gate" same "filtered gate" "$(record '"\(.posture) \(.technique)"')"
 "$runtime" start c || not_ok "it is started"
 check "a name is reached" reaches c named.test 443
@@ -107,6 +109,7 @@ check "not a fourth time, and gc says so" contains "$(cat "$lab/gc")" "started a
 check "all is closed" refused c named.test 443
 check "the record says since when" same true "$(record '.gate.lost > 0')"
 check "delete leaves nothing" gone c
+check "nor in the bundle's root" [ ! -e "$lab/b/c/rootfs/etc/resolv.conf" ]
 check "the last record has the names" contains "$(tool denials c)" refused.test
 
 make c && kill_gate
