@@ -41,6 +41,7 @@ Bulk measure_bulk(const Address& to, Kind direction, unsigned connections, std::
                   pid_t contender, CpuOf cpu_of);
 
 struct Small {
+    double p10 = 0;
     double p50 = 0;
     double p99 = 0;
     double rate = 0; // per second
