@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everybody out there: greets whoever connects, echoes datagrams, answers every DNS question.
+"""Everybody out there: greets whoever connects (or echoes), echoes datagrams, answers every DNS question.
 
-world.py tcp=PORT|udp=ADDRESS:PORT|dns=ADDRESS|abstract=NAME|netns=PATH...
+world.py tcp=PORT|echo=PORT|udp=ADDRESS:PORT|dns=ADDRESS|abstract=NAME|netns=PATH...
 
 Prints one line when all of them listen. Datagrams are answered from the address they came to, so
 that one is named. What stands behind netns=PATH listens there and is served from here, as Docker's
@@ -28,6 +28,15 @@ class Greeter(socketserver.BaseRequestHandler):
                 pass
         except OSError:
             pass  # whoever called has seen enough
+
+
+class StreamEcho(socketserver.BaseRequestHandler):
+    def handle(self):
+        try:
+            while data := self.request.recv(65536):
+                self.request.sendall(data)
+        except OSError:
+            pass
 
 
 class Echo(socketserver.BaseRequestHandler):
@@ -86,7 +95,7 @@ def servers(kind, argument):
     if kind == "udp":
         address, port = argument.split(":")
         return [socketserver.UDPServer((address, int(port)), Echo)]
-    return [Stream(("::", int(argument)), Greeter)]
+    return [Stream(("::", int(argument)), StreamEcho if kind == "echo" else Greeter)]
 
 
 def main():
