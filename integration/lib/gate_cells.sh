@@ -12,7 +12,7 @@ enter_gate_world() {
     ip -n internet addr add 64:ff9b::a9fe:a9fe/128 dev lo nodad
     ip netns exec internet dnsmasq --conf-file=/dev/null --user=root --pid-file="$lab/dnsmasq.pid" \
         --no-resolv --no-hosts --bind-interfaces --listen-address=203.0.113.1 --log-queries \
-        --log-facility="$lab/queries" --address=/test/203.0.113.11 --address=/named.test/203.0.113.10 \
+        --log-facility="$lab/queries" --local=/test/ --address=/test/203.0.113.11 --address=/named.test/203.0.113.10 \
         --address=/wild.test/203.0.113.10 "$@"
     echo 'nameserver 203.0.113.1' >"$lab/resolv.conf"
     start_ready "$python" "$here/lib/world.py" netns=/run/netns/internet echo=8443 udp=203.0.113.10:9

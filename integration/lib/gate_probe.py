@@ -135,6 +135,28 @@ def make(family, kind, protocol):
     socket.socket(family, kind, protocol).close()
 
 
+def beside():
+    """Servers at the ports of listed names, which each get their own clients and no others."""
+    streams = [socket.create_server(("0.0.0.0", port)) for port in (443, 53)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("0.0.0.0", 53))
+        connect("named.test", 443)
+        ask_stream("resolver.test", labels(b"any", b"test"))
+        ask(labels(b"named", b"test"))
+        assert not select.select([*streams, datagrams], [], [], 0)[0]
+        for stream in streams:
+            with opened("127.0.0.1", stream.getsockname()[1]), stream.accept()[0] as accepted:
+                assert accepted.getpeername()[0] == "127.0.0.1"
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(PATIENCE)
+            client.connect(("127.0.0.1", 53))
+            client.send(b"mine")
+            data, source = datagrams.recvfrom(16)
+            datagrams.sendto(data, source)
+            assert client.recv(16) == b"mine"
+        connect("named.test", 443)
+
+
 IP_TRANSPARENT, SO_MARK, ETH_P_ALL = 19, 36, 0x0300
 SECRET = labels(b"secret-" + b"x" * 56, b"y" * 63, b"other", b"test")
 
@@ -208,6 +230,7 @@ WAYS = {
     "right-sni-bytes": lambda: tls("named.test", "NAMED.test", step=1),
     "right-sni-records": lambda: tls("named.test", "named.test", cut=60),
     "no-sni": lambda: tls("named.test", None),
+    "beside": beside,
     "mixed-case": lambda: ask(labels(b"NaMeD", b"TeSt")),
 }
 
