@@ -31,9 +31,6 @@ beside=(other-port wrong-sni wrong-sni-bytes wrong-sni-records wrong-sni-first-b
 own=(unassigned next-handle listener listener-port listener6 responder-port label-of-64)
 allowed=(allowed upper trailing-dot wild right-sni right-sni-bytes right-sni-records no-sni mixed-case)
 
-answer_of() { grep "^$2 " <<<"$1" || echo "$2: no answer"; } # ANSWERS WAY
-is_refused() { contains "$(answer_of "$@")" "$2 refused"; }
-is_reached() { same "$2 reached" "$(answer_of "$@")"; }
 out_there() { grep -ci "$1" "$lab/queries"; } # WORD: how often it was asked for outside
 remember_kernel
 
@@ -57,14 +54,6 @@ check "what is listed is asked for" test "$(out_there 'named.test')" -gt 0
 # ---- the gate is paused -------------------------------------------------------------------------
 
 outside() { ip netns exec internet ss -Htn state established 'sport = :8443' | wc -l; }
-mkfifo "$lab/say" "$lab/hear"
-start_inside() { # ID WORD: of gate_probe.py; it is spoken with by the two pipes
-    within 120 "$runtime" exec "$1" env "AH_SLOWNESS=$AH_SLOWNESS" "$python" -B /t/gate_probe.py "$2" <"$lab/say" >"$lab/hear" &
-    inside=$!
-    exec 8>"$lab/say" 9<"$lab/hear"
-    read -r line <&9
-    same holds "$line"
-}
 told() { # WORD...: it does each
     local word line
     for word in "$@"; do
@@ -73,13 +62,6 @@ told() { # WORD...: it does each
         same "$word" "$line" || return
     done
 }
-let_go() { # prints what it still says
-    exec 8>&-
-    cat <&9
-    exec 9<&-
-    wait "$inside"
-}
-
 gate=$(record_of c .gate.process.pid)
 start_inside c hold || not_ok "a program inside holds a connection"
 kill -STOP "$gate"
@@ -98,7 +80,6 @@ kill -KILL "$gate"
 wait_for_end "$gate"
 check "a gate is killed: a reset, and refusals at once; servers inside get nothing" told lost
 let_go
-tool() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@"; }
 start_inside c take || not_ok "a program inside takes the gate's ports"
 tool gc >"$lab/gc" 2>&1
 check "its ports are taken: no gate starts, and gc says so" contains "$(cat "$lab/gc")" EADDRINUSE

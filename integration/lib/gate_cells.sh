@@ -50,5 +50,25 @@ start_cell() {
 in_run() { within 120 "$runtime" exec "$1" "${@:2}" </dev/null 2>&1; }    # ID WORD...
 probe() { in_run "$1" env "AH_SLOWNESS=$AH_SLOWNESS" "$python" -B /t/gate_probe.py "${@:2}"; } # ID WAY...
 
-key_of() { "$lab/bin/anchorhold" --ah-state "$lab/state" show --json "$1" | jq -r .key; } # ID
+tool() { "$lab/bin/anchorhold" --ah-state "$lab/state" "$@"; }
+key_of() { tool show --json "$1" | jq -r .key; } # ID
 record_of() { jq -r "$2" <"$lab/state/runs/$(key_of "$1")/record.json"; }                 # ID FILTER
+
+answer_of() { grep "^$2 " <<<"$1" || echo "$2: no answer"; } # ANSWERS WAY
+is_refused() { contains "$(answer_of "$@")" "$2 refused"; }
+is_reached() { same "$2 reached" "$(answer_of "$@")"; }
+
+start_inside() { # ID WORD: of gate_probe.py; it is spoken with by the two pipes
+    [ -p "$lab/say" ] || mkfifo "$lab/say" "$lab/hear"
+    within 120 "$runtime" exec "$1" env "AH_SLOWNESS=$AH_SLOWNESS" "$python" -B /t/gate_probe.py "$2" <"$lab/say" >"$lab/hear" &
+    inside=$!
+    exec 8>"$lab/say" 9<"$lab/hear"
+    read -r line <&9
+    same holds "$line"
+}
+let_go() { # prints what it still says
+    exec 8>&-
+    cat <&9
+    exec 9<&-
+    wait "$inside"
+}

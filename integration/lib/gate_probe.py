@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program in a container that a gate serves may try. It runs inside.
 
-gate_probe.py WAY...   tries each, and prints "WAY reached", "WAY refused: WHY" or "WAY hung"
+gate_probe.py WAY...   tries each (or connects to an ADDRESS:PORT), and prints "WAY reached", "WAY refused: WHY" or "WAY hung"
 gate_probe.py hold     keeps what it has begun while the gate is paused or killed (see hold)
+gate_probe.py flood    as many connections and names as it can, until its stdin ends
+gate_probe.py few      some of each, which all must be answered
 gate_probe.py take     holds the gate's own ports until its stdin ends
 
 A way succeeds when the far end has answered. One that hears nothing for PATIENCE is "hung", which
@@ -236,8 +238,12 @@ WAYS = {
 
 
 def report(way):
+    address, _, port = way.rpartition(":")
     try:
-        WAYS[way]()
+        if address:
+            connect(address, int(port))
+        else:
+            WAYS[way]()
         print(f"{way} reached", flush=True)
     except TimeoutError as error:  # also the kernel's own
         print(f"{way} hung: {error}", flush=True)
@@ -292,6 +298,44 @@ def hold():
         print(word, flush=True)
 
 
+def wild(count):
+    return [query(labels(f"n{i}".encode(), b"wild", b"test"), A, i) for i in range(count)]
+
+
+def flood():
+    """Says so as soon as it has met both bounds, and goes on."""
+    handle = socket.gethostbyname("named.test")
+    events = select.epoll()
+    made = {}
+    for _ in range(1500):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex((handle, ECHO))
+        made[one.fileno()] = one
+        events.register(one.fileno(), select.EPOLLERR | select.EPOLLHUP)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect((resolver(), 53))
+        for message in wild(300):
+            client.send(message)
+        while client.recv(512)[3] & 15 != 2:
+            pass
+    assert events.poll(PATIENCE), "no connection is reset"
+    print("holds", flush=True)
+    sys.stdin.read()
+
+
+def few():
+    for message in wild(15):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(PATIENCE)
+            client.connect((resolver(), 53))
+            client.send(message)
+            assert client.recv(512)[3] & 15 == 0
+    for _ in range(40):
+        tls("named.test", "named.test")
+    print("all", flush=True)
+
+
 def take():
     made = [socket.create_server(("198.19.0.2", 1)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)]
     made[1].bind(("198.19.0.1", 1))
@@ -310,8 +354,9 @@ def error_of(call):
 
 
 def main():
-    if sys.argv[1:] in (["hold"], ["take"]):
-        return hold() if sys.argv[1] == "hold" else take()
+    whole = {"hold": hold, "flood": flood, "few": few, "take": take}
+    if sys.argv[1] in whole:
+        return whole[sys.argv[1]]()
     with contextlib.suppress(BrokenPipeError):
         for way in sys.argv[1:]:
             report(way)
