@@ -27,7 +27,8 @@ addresses=(v4 v6 v4-in-v6 address-of-allowed port-22 metadata private host doh d
 names=(unlisted subdomain longer behind apex deeper top idn nul bytes long-labels case)
 types=(txt aaaa)
 leads=(to-loopback to-loopback6 to-mapped to-metadata to-private to-translated to-host to-alias)
-beside=(other-port wrong-sni wrong-sni-bytes wrong-sni-records wrong-sni-first-byte oversized)
+beside=(other-port wrong-sni wrong-sni-bytes wrong-sni-records wrong-sni-first-byte wrong-sni-version
+    oversized)
 own=(unassigned next-handle listener listener-port listener6 responder-port label-of-64)
 allowed=(allowed upper trailing-dot wild right-sni right-sni-bytes right-sni-records no-sni mixed-case)
 

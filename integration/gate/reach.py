@@ -317,7 +317,8 @@ def _(_):
     with server("203.0.113.10", 443, echo_until_reset) as there, server("203.0.113.10", 8000, echo_until_reset):
         with world(zone, rules) as (_, container, gate):
             own = container.handle("a.org")
-            for good in (hello("a.org"), hello("A.Org"), hello(), hello("a.org", cut=50), b"GET / "):
+            goods = [hello("a.org"), hello("A.Org"), hello(), hello("a.org", cut=50)]
+            for good in (*goods, b"GET / ", MYSQL, MONGO):
                 assert echoed(container, own, 443, good), good
             assert echoed(container, own, 443, hello("a.org", ECH))
             assert echoed(container, container.handle("x.wild.org"), 443, hello("x.wild.org"))
@@ -327,12 +328,20 @@ def _(_):
             bad += [hello("b.org", cut=1), b"\x15\3\1\0\2\1\0" + hello("a.org")]
             bad += [b"\x16\3\1\0\0" + hello("a.org"), hello("a.org", padding=20000)]
             bad += [hello("a.org")[:-5] + b"\xff" * 5]
+            # As if of a version that some servers do not look at.
+            bad += [hello("b.org", version=bytes(pair)) for pair in ((0, 0), (2, 1), (15, 255))]
+            bad += [hello("b.org", version=b"\2\1", cut=1), b"\x15\2\1\0\2\1\0" + hello("b.org")]
             for first in bad:
                 assert container.is_reset(own, 443, first), first[:60]
             assert container.is_reset(own, 8000, hello("b.org"))
             assert container.is_reset(container.handle("x.wild.org"), 443, hello("x.wild.org", ECH))
             gate.await_resets("tls", len(bad) + 2)
             assert there.connections <= count + len(bad) + 1
+
+
+# First messages of other protocols, which begin with a length.
+MYSQL = b"\x16\1\0\1\x85\xa6\xff\1"
+MONGO = b"\x15\1\0\0\1\0\0\0"
 
 
 def echoed(container, address, port, first):

@@ -214,6 +214,7 @@ WAYS = {
     "wrong-sni-bytes": lambda: tls("named.test", "other.test", step=1),
     "wrong-sni-records": lambda: tls("named.test", "other.test", cut=60),
     "wrong-sni-first-byte": lambda: tls("named.test", "other.test", cut=1),
+    "wrong-sni-version": lambda: tls("named.test", "other.test", version=b"\2\1"),
     "oversized": lambda: tls("named.test", "named.test", padding=20000),
     # the gate's own addresses
     "unassigned": lambda: connect("198.19.99.99", 443),

@@ -10,7 +10,8 @@ namespace {
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint8_t first_content = 20; // change_cipher_spec
-constexpr std::uint8_t last_content = 24;  // heartbeat
+constexpr std::uint8_t alert = 21;
+constexpr std::uint8_t last_content = 24; // heartbeat
 constexpr std::uint8_t handshake = 22;
 constexpr std::uint8_t client_hello = 1;
 constexpr std::size_t record_header = 5;
@@ -142,6 +143,28 @@ Hello bad()
     return {Hello::Kind::bad, {}, false};
 }
 
+// Judges what has the first byte of a record and not the major version of TLS, which is 3. Some
+// servers take any that is below 16 in the first records, and go on as if it were right. No client
+// sends one. Messages of other protocols may begin so too, with a length for example, so only what
+// such a server would take is bad: a ClientHello, or what may stand in front of it.
+Hello read_other_version(Bytes bytes)
+{
+    constexpr std::uint8_t never_taken = 16;
+    const Hello other{Hello::Kind::other, {}, false};
+    if (bytes[1] >= never_taken)
+        return other;
+    if (bytes.size() <= record_header)
+        return {};
+    const std::size_t length = static_cast<std::size_t>(bytes[3]) << 8 | bytes[4];
+    const std::uint8_t first = bytes[record_header];
+    switch (bytes[0]) {
+    case first_content: return length == 1 && first == 1 ? bad() : other;
+    case alert: return length == 2 && (first == 1 || first == 2) ? bad() : other;
+    case handshake: return first == client_hello ? bad() : other;
+    default: return other;
+    }
+}
+
 } // namespace
 
 Hello read_hello(std::span<const std::uint8_t> bytes)
@@ -153,7 +176,7 @@ Hello read_hello(std::span<const std::uint8_t> bytes)
     if (bytes.size() == 1)
         return {};
     if (bytes[1] != 3)
-        return {Hello::Kind::other, {}, false};
+        return read_other_version(bytes);
     if (bytes[0] != handshake)
         return bad();
     const Joined joined = join_records(bytes);

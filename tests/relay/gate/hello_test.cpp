@@ -126,7 +126,7 @@ TEST_CASE("what does not begin like TLS is something else")
     CHECK(kind("SSH-2.0-x") == Kind::other);
     CHECK(kind("\0\0\0\x08\4\xd2\x16\x2f"s) == Kind::other); // postgres asks for TLS
     CHECK(kind("\x16"s) == Kind::unfinished);
-    CHECK(kind("\x16\2"s) == Kind::other);
+    CHECK(kind("\x16\x10"s) == Kind::other);
     CHECK(kind("\x13\3"s) == Kind::other);
     CHECK(kind("\x19\3"s) == Kind::other);
 }
@@ -143,6 +143,28 @@ TEST_CASE("what looks like TLS and begins with no ClientHello is bad")
     CHECK(kind(record(whole.substr(0, 9)) + "\x15"s) == Kind::bad); // not only once it is whole
     CHECK(kind(record("\2"s + field(body(""), 3))) == Kind::bad);   // a ServerHello
     CHECK(kind(record("\0\0\0\0"s) + good) == Kind::bad);           // a HelloRequest
+}
+
+TEST_CASE("a version that servers may read over hides no ClientHello")
+{
+    const std::string good = hello(server_name("a.org"));
+    for (const char* const version : {"\0\0", "\2\1", "\4\3", "\x0f\xff"}) {
+        const std::string pair(version, 2);
+        CHECK(kind("\x16"s + pair + good.substr(3)) == Kind::bad);
+        CHECK(kind("\x16"s + pair + "\0\1\1"s) == Kind::bad); // a record with its first byte
+        CHECK(kind("\x16"s + pair + "\0\1"s) == Kind::unfinished);
+        CHECK(kind("\x15"s + pair + "\0\2\1\0"s + good) == Kind::bad);
+        CHECK(kind("\x14"s + pair + "\0\1\1"s + good) == Kind::bad);
+    }
+    CHECK(kind("\x16\x10\1"s + good.substr(3)) == Kind::other);
+}
+
+TEST_CASE("messages of other protocols that begin with a length are not TLS")
+{
+    CHECK(kind("\x16\1\0\1\x85\xa6\xff\1"s) == Kind::other); // MySQL's answer to the greeting
+    CHECK(kind("\x16\1\0\0\1\0\0\0"s) == Kind::other);       // MongoDB's first message
+    CHECK(kind("\x15\1\0\0\1\0\0\0"s) == Kind::other);
+    CHECK(kind("\x17\1\0\0\1\0\0\0"s) == Kind::other);
 }
 
 TEST_CASE("a malformed ClientHello is bad, and so are two names in one")
