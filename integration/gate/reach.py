@@ -28,7 +28,7 @@ from gate_lab import (  # noqa: E402
     server,
     world,
 )
-from relay_lab import Broker, exactly, main, read_all  # noqa: E402
+from relay_lab import Broker, exactly, main, read_all, read_to_reset  # noqa: E402
 
 ZONE = {
     "a.org": [(A, "203.0.113.10", 300)],
@@ -348,6 +348,48 @@ def echoed(container, address, port, first):
     with container.connect(address, port) as client:
         client.sendall(first)
         return exactly(client, len(first)) == first
+
+
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+CHANGE = b"\x14\3\3\0\1\1"
+
+
+@case("a second ClientHello, for which the server asks, has to have the same name")
+def _(_):
+    message = b"\2" + len(RETRY + b"\3\3more").to_bytes(3, "big") + b"\3\3" + RETRY + b"more"
+    retry = b"\x16\3\3" + len(message).to_bytes(2, "big") + message
+    heard = []
+
+    def ask_again(connection):
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            exactly(connection, len(hello("a.org")))
+            for byte in retry:
+                connection.sendall(bytes([byte]))
+            heard.append(connection.recv(4096))
+            connection.sendall(b"second")
+
+    def second(client, between):
+        client.sendall(hello("a.org"))
+        assert exactly(client, len(retry)) == retry
+        client.sendall(between)
+
+    with server("203.0.113.10", 443, ask_again), world(ZONE, ["a.org"]) as (_, container, gate):
+        own = container.handle("a.org")
+        for good in (hello("a.org"), CHANGE + hello("a.org", cut=40)):
+            with container.connect(own, 443) as client:
+                second(client, good)
+                assert exactly(client, 6) == b"second"
+        good = [*heard]
+        bads = [hello("b.org"), CHANGE + hello("b.org", cut=1), b"other", CHANGE + CHANGE + hello("b.org")]
+        for bad in bads:
+            with container.connect(own, 443) as client:
+                second(client, bad)
+                assert read_to_reset(client) == b"", bad
+        gate.await_resets("tls", len(bads))
+        assert b"".join(heard[len(good) :]) == b"", heard
+        # One that does not wait for the question: nothing of the answer comes back.
+        assert container.is_reset(own, 443, hello("a.org") + hello("b.org"))
+        gate.await_resets("tls", len(bads) + 1)
 
 
 @case("nothing of a ClientHello goes out before it is whole, however its bytes come")

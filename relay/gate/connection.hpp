@@ -42,9 +42,12 @@ struct Connection final : relay::Stream, Waiter, DialUser {
     std::string name; // that its handle means; empty: it came to an address or endpoint
     std::optional<rules::Prefix> address; // to which it was captured
     std::uint16_t port = 0;
-    bool is_host = false; // this machine's loopback
-    bool dials = false;   // it counts as being dialled
-    bool looks = false;   // its first bytes are looked at
+    bool is_host = false;       // this machine's loopback
+    bool dials = false;         // it counts as being dialled
+    bool looks = false;         // its first bytes are looked at
+    bool watches = false;       // the server's are: they may ask for a second ClientHello
+    bool again = false;         // they did
+    std::size_t hello_size = 0; // of the first ClientHello
 };
 
 // What a client's first bytes say.
@@ -53,9 +56,13 @@ enum class Look : std::uint8_t {
     unfinished, // it is to be looked at again when more has come
     passes,
     refused,
+    again, // of a server: it asks for a second ClientHello
 };
-// Looks at the bytes of a client that has not been let through yet. `tls` is not Tls::any.
-Look look_at_hello(int fd, std::uint16_t seen, rules::Tls tls, const std::string& name);
+// Looks at the bytes of a client that has not been let through yet. Its rule is not Tls::any.
+Look look_at_hello(Connection& connection);
+// Looks at what the server answers to a ClientHello. A second one is only awaited when the client
+// has sent nothing behind the first, because that is with the server already.
+Look look_at_answer(const Connection& connection);
 
 // Returns how many bytes it has read and not written.
 std::size_t unsent(const relay::Stream& stream);

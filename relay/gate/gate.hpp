@@ -86,6 +86,7 @@ private:
 
     void run(Connection& connection);
     bool look(Connection& connection);
+    bool watch_answer(Connection& connection);
     relay::Verdict move_bytes(Connection& connection);
     void end(Connection& connection, relay::Verdict verdict);
 

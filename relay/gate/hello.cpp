@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relay/gate/hello.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -53,6 +55,7 @@ private:
 struct Joined {
     std::vector<std::uint8_t> bytes;
     bool is_bad = false;
+    std::size_t headers = 0; // bytes of the records around them
 };
 
 bool is_whole(const std::vector<std::uint8_t>& message)
@@ -71,12 +74,13 @@ Joined join_records(Bytes bytes)
     Joined joined;
     while (!bytes.empty() && !is_whole(joined.bytes)) {
         if (bytes[0] != handshake || (bytes.size() > 1 && bytes[1] != 3))
-            return {{}, true};
+            return {{}, true, 0};
         if (bytes.size() < record_header)
             break;
         const std::size_t length = static_cast<std::size_t>(bytes[3]) << 8 | bytes[4];
         if (length == 0 || length > longest_record)
-            return {{}, true};
+            return {{}, true, 0};
+        joined.headers += record_header;
         bytes = bytes.subspan(record_header);
         const Bytes part = bytes.first(length < bytes.size() ? length : bytes.size());
         joined.bytes.insert(joined.bytes.end(), part.begin(), part.end());
@@ -140,7 +144,7 @@ bool read_body(Reader body, Hello& hello)
 
 Hello bad()
 {
-    return {Hello::Kind::bad, {}, false};
+    return {Hello::Kind::bad, {}, false, 0};
 }
 
 // Judges what has the first byte of a record and not the major version of TLS, which is 3. Some
@@ -150,7 +154,7 @@ Hello bad()
 Hello read_other_version(Bytes bytes)
 {
     constexpr std::uint8_t never_taken = 16;
-    const Hello other{Hello::Kind::other, {}, false};
+    const Hello other{Hello::Kind::other, {}, false, 0};
     if (bytes[1] >= never_taken)
         return other;
     if (bytes.size() <= record_header)
@@ -172,7 +176,7 @@ Hello read_hello(std::span<const std::uint8_t> bytes)
     if (bytes.empty())
         return {};
     if (bytes[0] < first_content || bytes[0] > last_content)
-        return {Hello::Kind::other, {}, false};
+        return {Hello::Kind::other, {}, false, 0};
     if (bytes.size() == 1)
         return {};
     if (bytes[1] != 3)
@@ -190,8 +194,40 @@ Hello read_hello(std::span<const std::uint8_t> bytes)
     const Bytes body = reader.take(length);
     if (!reader.is_good())
         return bytes.size() < most_hello ? Hello{} : bad();
-    Hello hello{Hello::Kind::hello, {}, false};
+    Hello hello{Hello::Kind::hello, {}, false, joined.headers + message_header + length};
     return read_body(Reader(body), hello) ? hello : bad();
+}
+
+std::optional<bool> asks_again(Bytes bytes)
+{
+    // The type, the message's and the old version, and the random that says so.
+    constexpr std::uint8_t server_hello = 2;
+    constexpr std::array<std::uint8_t, 32> random{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11,
+                                                  0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+                                                  0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+                                                  0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+    constexpr std::size_t random_at = record_header + message_header + 2;
+    const auto differs = [bytes](std::size_t at, std::uint8_t byte) {
+        return at < bytes.size() && bytes[at] != byte;
+    };
+    if (differs(0, handshake) || differs(1, 3) || differs(record_header, server_hello))
+        return false;
+    for (std::size_t i = 0; i < random.size(); ++i) {
+        if (differs(random_at + i, random[i]))
+            return false;
+    }
+    if (bytes.size() < random_at + random.size())
+        return std::nullopt;
+    return true;
+}
+
+Bytes without_change(Bytes bytes)
+{
+    constexpr std::array<std::uint8_t, 6> change{first_content, 3, 3, 0, 1, 1};
+    if (!std::ranges::equal(bytes.first(std::min(bytes.size(), change.size())),
+                            std::span(change).first(std::min(bytes.size(), change.size()))))
+        return bytes;
+    return bytes.subspan(std::min(bytes.size(), change.size()));
 }
 
 } // namespace anchorhold::gate

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,9 +26,16 @@ struct Hello {
     Kind kind = Kind::unfinished;
     std::string server_name; // as it was sent; empty: it has none
     bool has_ech = false;    // an Encrypted Client Hello, real or a fake one
+    std::size_t size = 0;    // of a hello: the bytes that it takes, records and all
 };
 
 // Reads the first bytes of a client, which are all that it has sent so far, or most_hello of them.
 Hello read_hello(std::span<const std::uint8_t> bytes);
+
+// Says whether a server's first bytes are a HelloRetryRequest (RFC 8446 4.1.4), after which a
+// second ClientHello comes; nullopt: more bytes are needed.
+std::optional<bool> asks_again(std::span<const std::uint8_t> bytes);
+// Returns the bytes without the change of ciphers that may stand in front of a second ClientHello.
+std::span<const std::uint8_t> without_change(std::span<const std::uint8_t> bytes);
 
 } // namespace anchorhold::gate

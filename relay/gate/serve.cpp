@@ -52,12 +52,13 @@ void Gate::server_ready(relay::Watch& self, std::uint32_t events)
 // the connection.
 bool Gate::look(Connection& connection)
 {
-    switch (look_at_hello(connection.client.fd, connection.client.seen, connection.rule->tls,
-                          connection.name)) {
+    switch (look_at_hello(connection)) {
     case Look::passes:
         connection.looks = false;
+        connection.watches = connection.hello_size != 0 && !connection.again;
         set_timer(connection, 0);
         return true;
+    case Look::again:
     case Look::refused: refuse(connection, Refusal::tls); return false;
     case Look::unfinished:
         if (connection.timer == 0)
@@ -66,6 +67,24 @@ bool Gate::look(Connection& connection)
     case Look::nothing: break;
     }
     connection.client.readable = false; // until more has come
+    return true;
+}
+
+// Looks at the server's first bytes behind a ClientHello. Returns false when that has ended the
+// connection.
+bool Gate::watch_answer(Connection& connection)
+{
+    const Look look = look_at_answer(connection);
+    if (look == Look::refused) {
+        refuse(connection, Refusal::tls);
+        return false;
+    }
+    if (look == Look::nothing || look == Look::unfinished) {
+        connection.broker.readable = false; // until more has come
+        return true;
+    }
+    connection.watches = false;
+    connection.again = connection.looks = look == Look::again;
     return true;
 }
 
@@ -91,6 +110,8 @@ void Gate::run(Connection& connection)
     if (connection.phase != relay::Phase::open)
         return;
     if (connection.looks && connection.client.readable && !look(connection))
+        return;
+    if (connection.watches && connection.broker.readable && !watch_answer(connection))
         return;
     const relay::Verdict verdict = move_bytes(connection);
     if (verdict == relay::Verdict::close || verdict == relay::Verdict::reset)

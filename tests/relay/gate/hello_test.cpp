@@ -159,6 +159,32 @@ TEST_CASE("a version that servers may read over hides no ClientHello")
     CHECK(kind("\x16\x10\1"s + good.substr(3)) == Kind::other);
 }
 
+TEST_CASE("a ClientHello says how many bytes it takes, in however many records")
+{
+    const std::string good = hello(server_name("a.org"));
+    CHECK(read(good + "more").size == good.size());
+    const std::string body = good.substr(5);
+    const std::string cut = record(body.substr(0, 20)) + record(body.substr(20) + "more");
+    CHECK(read(cut).size == good.size() + 5);
+}
+
+TEST_CASE("a server that asks for a second ClientHello is told from one that answers")
+{
+    const std::string random = "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91"
+                               "\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c"s;
+    const auto asks = [](const std::string& bytes) {
+        return asks_again({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    };
+    const std::string head = "\x16\3\3\0\x58\2\0\0\x54\3\3"s;
+    CHECK(asks(head + random) == true);
+    CHECK(asks(head + random + "more") == true);
+    for (std::size_t part = 0; part < head.size() + random.size(); ++part)
+        CHECK(asks((head + random).substr(0, part)) == std::nullopt);
+    CHECK(asks(head + std::string(32, 'r')) == false);
+    CHECK(asks("SSH-2.0-x") == false);
+    CHECK(asks("\x15\3\3\0\2\2\x28"s) == false);
+}
+
 TEST_CASE("messages of other protocols that begin with a length are not TLS")
 {
     CHECK(kind("\x16\1\0\1\x85\xa6\xff\1"s) == Kind::other); // MySQL's answer to the greeting
