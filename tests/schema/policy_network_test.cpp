@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy says of ranges of our own, and of the gate.
 #include "schema/policy.hpp"
-#include "tests/files.hpp"
+
+#include "tests/schema/policies.hpp"
 
 #include <doctest/doctest.h>
 
 namespace anchorhold::policy_network_test {
-namespace {
-
-Policy policy_of(std::string text)
-{
-    static const std::string schema = source_file("schema/policy.schema.json");
-    const auto valid = json::validate(text, schema, Code::invalid_policy);
-    CHECK_MESSAGE(valid.has_value(), valid.error().what);
-    auto policy = parse_policy(std::move(text));
-    REQUIRE_MESSAGE(policy.has_value(), policy.error().what);
-    return *std::move(policy);
-}
-
-std::string refusal(std::string text)
-{
-    const auto policy = parse_policy(std::move(text));
-    if (policy)
-        return "";
-    CHECK(policy.error().code == Code::invalid_policy);
-    return policy.error().what;
-}
-
-} // namespace
 
 TEST_CASE("a pool is a range of IPv4 with room for two runs, apart from what is always denied")
 {

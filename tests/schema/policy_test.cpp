@@ -2,30 +2,12 @@
 #include "schema/policy.hpp"
 
 #include "tests/files.hpp"
+#include "tests/schema/policies.hpp"
 
 #include <doctest/doctest.h>
 
 namespace anchorhold::policy_test {
 namespace {
-
-Policy policy_of(std::string text)
-{
-    static const std::string schema = source_file("schema/policy.schema.json");
-    const auto valid = json::validate(text, schema, Code::invalid_policy);
-    CHECK_MESSAGE(valid.has_value(), valid.error().what);
-    auto policy = parse_policy(std::move(text));
-    REQUIRE_MESSAGE(policy.has_value(), policy.error().what);
-    return *std::move(policy);
-}
-
-std::string refusal(std::string text)
-{
-    const auto policy = parse_policy(std::move(text));
-    if (policy)
-        return "";
-    CHECK(policy.error().code == Code::invalid_policy);
-    return policy.error().what;
-}
 
 std::string in_profile(const std::string& members)
 {
